@@ -1,0 +1,17 @@
+# System packages only (scripts/install-deps); nothing is downloaded here.
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(dnnl REQUIRED)
+find_package(hwy QUIET)
+if(NOT TARGET hwy::hwy)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+    add_library(hwy::hwy ALIAS PkgConfig::HWY)
+endif()
+if(CONVROT_TESTS)
+    find_package(GTest REQUIRED)
+endif()
+if(CONVROT_BENCH)
+    find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,45 @@
+# Helpers that keep the per-folder lists short: warnings, object rooms, tests.
+
+function(convrot_warnings target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpointer-arith -Wundef
+        -Wno-missing-field-initializers $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
+    if(CONVROT_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+endfunction()
+
+# Adds sources of one room (a folder) to the object library `target`, named relative to that folder.
+function(convrot_room target)
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    #DEV-BEGIN
+    foreach(f IN LISTS ARGN)
+        if(NOT EXISTS ${f})
+            message(WARNING "missing ${f}")
+            list(REMOVE_ITEM ARGN ${f})
+        endif()
+    endforeach()
+    #DEV-END
+    target_sources(${target} PRIVATE ${ARGN})
+endfunction()
+
+# One test program per room. Sources are named relative to the calling folder.
+function(convrot_test name)
+    #DEV-BEGIN
+    foreach(f IN LISTS ARGN)
+        if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${f})
+            message(WARNING "missing ${f}")
+            list(REMOVE_ITEM ARGN ${f})
+        endif()
+    endforeach()
+    if(NOT ARGN)
+        return()
+    endif()
+    #DEV-END
+    add_executable(${name} ${ARGN})
+    convrot_warnings(${name})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE convrot_test_support ggml_internal GTest::gtest GTest::gtest_main)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
