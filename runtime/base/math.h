@@ -1,0 +1,38 @@
+// Overflow-checked size arithmetic and alignment. Sizes come from files and callers, so a product that does
+// not fit is an answer (false), never a wrapped number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ggml {
+
+template <class T>
+[[nodiscard]] inline bool checked_mul(T a, T b, T & out) {
+    return !__builtin_mul_overflow(a, b, &out);
+}
+
+template <class T>
+[[nodiscard]] inline bool checked_add(T a, T b, T & out) {
+    return !__builtin_add_overflow(a, b, &out);
+}
+
+template <class T>
+[[nodiscard]] inline bool checked_sub(T a, T b, T & out) {
+    return !__builtin_sub_overflow(a, b, &out);
+}
+
+// Smallest multiple of `unit` (a power of two) that is >= value. The caller knows it does not overflow.
+constexpr size_t align_up(size_t value, size_t unit) { return (value + unit - 1) & ~(unit - 1); }
+
+[[nodiscard]] inline bool checked_align_up(size_t value, size_t unit, size_t & out) {
+    if (!checked_add(value, unit - 1, out)) return false;
+    out &= ~(unit - 1);
+    return true;
+}
+
+constexpr bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+} // namespace ggml

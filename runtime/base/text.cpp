@@ -1,0 +1,22 @@
+#include "runtime/base/text.h"
+
+#include <cstdio>
+
+namespace ggml {
+
+std::string format_text(const char * format, va_list args) {
+    va_list measured;
+    va_copy(measured, args);
+    const int length = std::vsnprintf(nullptr, 0, format, measured);
+    va_end(measured);
+    if (length < 0) return format;
+
+    std::string text(size_t(length), '\0');
+    va_list printed;
+    va_copy(printed, args);
+    std::vsnprintf(text.data(), text.size() + 1, format, printed);
+    va_end(printed);
+    return text;
+}
+
+}  // namespace ggml

@@ -1,0 +1,61 @@
+#include "runtime/tensor/blocks.h"
+#include "runtime/tensor/codecs.h"
+#include "runtime/tensor/fifth_bit.h"
+#include "runtime/tensor/importance.h"
+#include "runtime/tensor/quant_search.h"
+#include "runtime/tensor/rounding.h"
+
+namespace ggml {
+namespace {
+
+constexpr int kHalfRange = 16;
+
+void encode(const float * x, BlockQ5_0 & block) {
+    if (!fits_half_scale(x, kBlock)) {
+        block = {kHalfNaN, {}, {}};
+        return;
+    }
+    const float d = signed_extreme(x, kBlock) / -float(kHalfRange);
+    const float inverse = inverse_scale(d);
+    uint8_t codes[kBlock];
+    for (int j = 0; j < kBlock; ++j) codes[j] = uint8_t(floor_code(x[j] * inverse + 16.5f, 0, 31));
+    block.d = float_to_half(d);
+    pack_5bit(codes, block.qh, block.qs);
+}
+
+}  // namespace
+
+void q5_0_to_float(const void * src, float * dst, int64_t n) {
+    const auto * block = static_cast<const BlockQ5_0 *>(src);
+    for (; n > 0; n -= kBlock, dst += kBlock, ++block) {
+        const float d = half_to_float(block->d);
+        const uint32_t high = load_high_bits(block->qh);
+        for (int j = 0; j < 16; ++j) {
+            dst[j] = float(low_5bit(block->qs, high, j) - kHalfRange) * d;
+            dst[j + 16] = float(high_5bit(block->qs, high, j) - kHalfRange) * d;
+        }
+    }
+}
+
+void float_to_q5_0(const float * src, void * dst, int64_t n) {
+    auto * block = static_cast<BlockQ5_0 *>(dst);
+    for (; n > 0; n -= kBlock, src += kBlock, ++block) encode(src, *block);
+}
+
+void float_to_q5_0_weighted(const float * src, void * dst, int64_t n, const float * importance) {
+    auto * block = static_cast<BlockQ5_0 *>(dst);
+    const float variance = sum_of_squares(src, n) / float(n);
+    for (int64_t i = 0; i < n; i += kBlock, ++block) {
+        if (!fits_half_scale(src + i, kBlock)) {
+            *block = {kHalfNaN, {}, {}};
+            continue;
+        }
+        float weight[kBlock];
+        uint8_t codes[kBlock];
+        importance_weights(src + i, importance + i, variance, kBlock, weight);
+        block->d = float_to_half(fit_symmetric(kHalfRange, src + i, weight, kBlock, codes));
+        pack_5bit(codes, block->qh, block->qs);
+    }
+}
+
+}  // namespace ggml
