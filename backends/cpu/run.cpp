@@ -1,0 +1,65 @@
+#include "backends/cpu/run.h"
+
+#include "runtime/base/log.h"
+#include "runtime/graph/graph.h"
+
+namespace ggml::cpu {
+namespace {
+
+bool runs_code(const ggml_tensor * node) {
+    return !op_is_metadata_only(node->op) && (node->flags & GGML_TENSOR_FLAG_COMPUTE) != 0 &&
+           !ggml_is_empty(node);
+}
+
+// A node in a device buffer, or one never allocated, has no host address: an error of whoever built the
+// graph.
+bool has_addresses(const ggml_tensor * node) {
+    if (node->data == nullptr) return false;
+    for (const ggml_tensor * src : node->src) {
+        if (src != nullptr && src->data == nullptr && !ggml_is_empty(src)) return false;
+    }
+    return true;
+}
+
+} // namespace
+
+size_t scratch_bytes(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref) {
+    size_t most = 0;
+    for (int i = 0; i < n_nodes; ++i) {
+        if (!runs_code(nodes[i])) continue;
+        const OpKernels * kernels = find_kernels(nodes[i]->op);
+        if (kernels == nullptr) continue;
+        const ScratchFn scratch = use_ref ? kernels->reference_scratch : kernels->scratch;
+        if (scratch == nullptr || !kernels->supports(nodes[i])) continue;
+        const size_t bytes = scratch(nodes[i], n_threads);
+        if (bytes > most) most = bytes;
+    }
+    return most == 0 ? 0 : most + kScratchAlignment;
+}
+
+ggml_status run_node(const KernelContext & ctx, ggml_tensor * node, bool use_ref) {
+    if (!runs_code(node)) return GGML_STATUS_SUCCESS;
+    const OpKernels * kernels = find_kernels(node->op);
+    if (kernels == nullptr || !kernels->supports(node)) {
+        const ggml_tensor * a = node->src[0];
+        GGML_LOG_ERROR("CPU: no kernel for %s '%s' (%s from %s)\n", ggml_op_desc(node), node->name,
+                       ggml_type_name(node->type), a != nullptr ? ggml_type_name(a->type) : "nothing");
+        return GGML_STATUS_FAILED;
+    }
+    if (!has_addresses(node)) {
+        GGML_LOG_ERROR("CPU: %s '%s' or one of its inputs has no memory\n", ggml_op_desc(node), node->name);
+        return GGML_STATUS_FAILED;
+    }
+    return use_ref ? kernels->reference(ctx, node) : kernels->kernel(ctx, node);
+}
+
+ggml_status run_nodes(const KernelContext & ctx, ggml_tensor * const * nodes, int n_nodes, bool use_ref) {
+    for (int i = 0; i < n_nodes; ++i) {
+        if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
+        const ggml_status status = run_node(ctx, nodes[i], use_ref);
+        if (status != GGML_STATUS_SUCCESS) return status;
+    }
+    return GGML_STATUS_SUCCESS;
+}
+
+} // namespace ggml::cpu

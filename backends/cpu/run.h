@@ -1,0 +1,23 @@
+// Executes graphs node by node on a thread team. Knows nothing of fusion or extensions: those are planned
+// above it.
+#pragma once
+
+#include "backends/cpu/kernel.h"
+#include "ggml-cpu.h"
+
+namespace ggml::cpu {
+
+// Alignment of the scratch kernels see; scratch_bytes includes the slack to reach it from any address.
+inline constexpr size_t kScratchAlignment = 64;
+
+// Most scratch any node of nodes[0, n) needs, plus alignment slack; 0 when none needs any.
+size_t scratch_bytes(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref);
+
+// Runs one node. Nodes that only describe storage, are not marked for computing or have no elements succeed
+// at once.
+ggml_status run_node(const KernelContext & ctx, ggml_tensor * node, bool use_ref);
+
+// Runs nodes in order; stops at the first failure, or with ABORTED when the team's abort callback says so.
+ggml_status run_nodes(const KernelContext & ctx, ggml_tensor * const * nodes, int n_nodes, bool use_ref);
+
+} // namespace ggml::cpu
