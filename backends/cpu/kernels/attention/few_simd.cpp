@@ -1,0 +1,299 @@
+#include "backends/cpu/kernels/attention/few.h"
+
+#include "runtime/base/half.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/attention/few_simd.cpp"
+#include "backends/cpu/isa/simd_targets.h"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/isa/vector_math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ggml::cpu::attention::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FewTag = hn::ScalableTag<float>;
+using FewV = hn::Vec<FewTag>;
+constexpr int kFewLanes = int(hn::MaxLanes(FewTag()));
+// Queries a register tile: 4 keys times this many accumulators.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+constexpr int kTogether = 4;
+#else
+constexpr int kTogether = 2;
+#endif
+constexpr int kKeys = 4;
+
+// The element types of K and V: how a vector, and how one element, is read as float.
+struct F32Rows {
+    using Element = float;
+    static HWY_INLINE FewV load(const float * p) { return hn::LoadU(FewTag(), p); }
+    static float one(float x) { return x; }
+};
+struct F16Rows {
+    using Element = uint16_t;
+    static HWY_INLINE FewV load(const uint16_t * p) {
+        const hn::Rebind<hwy::float16_t, FewTag> half;
+        return hn::PromoteTo(FewTag(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t *>(p)));
+    }
+    static float one(uint16_t x) { return half_to_float(x); }
+};
+struct Bf16Rows {
+    using Element = uint16_t;
+    static HWY_INLINE FewV load(const uint16_t * p) {
+        const hn::Rebind<uint16_t, FewTag> narrow;
+        const hn::Repartition<uint32_t, FewTag> wide;
+        return hn::BitCast(FewTag(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
+    }
+    static float one(uint16_t x) { return bf16_to_float(x); }
+};
+
+template <class Rows>
+const typename Rows::Element * row(const char * data, size_t stride, int64_t i) {
+    return reinterpret_cast<const typename Rows::Element *>(data + size_t(i) * stride);
+}
+
+// scores[q][j] = queries[q] . K[keys[j]] for NQ queries and NK keys.
+template <class Rows, int NQ, int NK>
+HWY_NOINLINE void dots(const Params & p, const Query * queries, const KeyChunk & c, const int32_t * keys, float * scores,
+                       int64_t stride) {
+    const FewTag tag;
+    const typename Rows::Element * k[NK];
+    for (int j = 0; j < NK; ++j) k[j] = row<Rows>(c.k, c.k_stride, keys[j]);
+    FewV acc[NQ][NK];
+#pragma GCC unroll 8
+    for (int q = 0; q < NQ; ++q) {
+#pragma GCC unroll 8
+        for (int j = 0; j < NK; ++j) acc[q][j] = hn::Zero(tag);
+    }
+    int64_t e = 0;
+    for (; e + kFewLanes <= p.d; e += kFewLanes) {
+        FewV x[NQ];
+#pragma GCC unroll 8
+        for (int q = 0; q < NQ; ++q) x[q] = hn::LoadU(tag, queries[q].q + e);
+#pragma GCC unroll 8
+        for (int j = 0; j < NK; ++j) {
+            const FewV y = Rows::load(k[j] + e);
+#pragma GCC unroll 8
+            for (int q = 0; q < NQ; ++q) acc[q][j] = hn::MulAdd(x[q], y, acc[q][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int q = 0; q < NQ; ++q) {
+#pragma GCC unroll 8
+        for (int j = 0; j < NK; ++j) scores[q * stride + j] = hn::GetLane(hn::SumOfLanes(tag, acc[q][j]));
+    }
+    for (; e < p.d; ++e) {
+        for (int q = 0; q < NQ; ++q) {
+            for (int j = 0; j < NK; ++j) scores[q * stride + j] += queries[q].q[e] * Rows::one(k[j][e]);
+        }
+    }
+}
+
+template <class Rows, int NQ>
+void score_keys(const Params & p, const Query * queries, const KeyChunk & c, const int32_t * keys, int64_t n,
+                float * scores, int64_t stride) {
+    int64_t j = 0;
+    for (; j + kKeys <= n; j += kKeys) dots<Rows, NQ, kKeys>(p, queries, c, keys + j, scores + j, stride);
+    for (; j < n; ++j) dots<Rows, NQ, 1>(p, queries, c, keys + j, scores + j, stride);
+}
+
+// out[q][e .. e + NV vectors) = sum over j of weights[q][j] * V[keys[j]].
+template <class Rows, int NQ, int NV>
+HWY_NOINLINE void sum_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const float * weights,
+                             int64_t stride, int64_t e, float * out) {
+    const FewTag tag;
+    FewV acc[NQ][NV];
+#pragma GCC unroll 8
+    for (int q = 0; q < NQ; ++q) {
+#pragma GCC unroll 8
+        for (int v = 0; v < NV; ++v) acc[q][v] = hn::Zero(tag);
+    }
+    for (int64_t j = 0; j < n; ++j) {
+        const auto * value = row<Rows>(c.v, c.v_stride, keys[j]) + e;
+        FewV w[NQ];
+#pragma GCC unroll 8
+        for (int q = 0; q < NQ; ++q) w[q] = hn::Set(tag, weights[q * stride + j]);
+#pragma GCC unroll 8
+        for (int v = 0; v < NV; ++v) {
+            const FewV y = Rows::load(value + v * kFewLanes);
+#pragma GCC unroll 8
+            for (int q = 0; q < NQ; ++q) acc[q][v] = hn::MulAdd(w[q], y, acc[q][v]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int q = 0; q < NQ; ++q) {
+#pragma GCC unroll 8
+        for (int v = 0; v < NV; ++v) hn::StoreU(acc[q][v], tag, out + q * p.dv + e + v * kFewLanes);
+    }
+}
+
+template <class Rows, int NQ>
+void weigh_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const float * weights,
+                  int64_t stride, float * out) {
+    constexpr int kStrip = NQ <= 2 && kTogether == 4 ? 8 : 4;
+    int64_t e = 0;
+    for (; e + kStrip * kFewLanes <= p.dv; e += kStrip * kFewLanes) {
+        sum_values<Rows, NQ, kStrip>(p, c, keys, n, weights, stride, e, out);
+    }
+    for (; e + kFewLanes <= p.dv; e += kFewLanes) sum_values<Rows, NQ, 1>(p, c, keys, n, weights, stride, e, out);
+    for (; e < p.dv; ++e) {
+        for (int q = 0; q < NQ; ++q) {
+            float sum = 0;
+            for (int64_t j = 0; j < n; ++j) sum += weights[q * stride + j] * Rows::one(row<Rows>(c.v, c.v_stride, keys[j])[e]);
+            out[q * p.dv + e] = sum;
+        }
+    }
+}
+
+// Scores of one query become weights relative to their maximum.
+void soften_row(const Params & p, const Query & query, const KeyChunk & c, const int32_t * keys, int64_t n, float * scores,
+                float & max_out, float & sum_out) {
+    const FewTag tag;
+    int64_t j = 0;
+    const auto for_vectors = [&](auto && fn) {
+        for (j = 0; j + kFewLanes <= n; j += kFewLanes) hn::StoreU(fn(hn::LoadU(tag, scores + j)), tag, scores + j);
+        if (j < n) {
+            HWY_ALIGN float rest[kFewLanes] = {};
+            for (int64_t i = j; i < n; ++i) rest[i - j] = scores[i];
+            hn::Store(fn(hn::Load(tag, rest)), tag, rest);
+            for (int64_t i = j; i < n; ++i) scores[i] = rest[i - j];
+        }
+    };
+    const FewV scale = hn::Set(tag, p.scale);
+    if (p.softcap != 0.0f) {
+        const FewV cap = hn::Set(tag, p.softcap);
+        for_vectors([&](FewV x) { return hn::Mul(cpu::HWY_NAMESPACE::vtanh(tag, hn::Mul(x, scale)), cap); });
+    } else {
+        for_vectors([&](FewV x) { return hn::Mul(x, scale); });
+    }
+    float max = -HUGE_VALF;
+    for (int64_t i = 0; i < n; ++i) {
+        if (query.mask != nullptr) {
+            const float bias = query.slope * half_to_float(query.mask[c.first + keys[i]]);
+            // A hidden key may hold anything, also NaN.
+            scores[i] = bias == -HUGE_VALF ? bias : scores[i] + bias;
+        }
+        max = scores[i] > max ? scores[i] : max;
+    }
+    const FewV base = hn::Set(tag, max == -HUGE_VALF ? 0.0f : max);
+    for_vectors([&](FewV x) { return cpu::HWY_NAMESPACE::vexp_nonpositive(tag, hn::Sub(x, base)); });
+    float sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += scores[i];
+    max_out = max;
+    sum_out = sum;
+}
+
+// Keys that at least one query sees. The others are never read.
+int64_t list_keys(const Query * queries, int n_queries, const KeyChunk & c, int32_t * keys) {
+    constexpr uint16_t kMinusInfinity = 0xfc00;
+    int64_t n = 0;
+    for (int64_t j = 0; j < c.count; ++j) {
+        bool seen = queries[0].mask == nullptr;
+        for (int q = 0; q < n_queries && !seen; ++q) seen = queries[q].mask[c.first + j] != kMinusInfinity;
+        keys[n] = int32_t(j);
+        n += seen;
+    }
+    return n;
+}
+
+template <class Rows, int NQ>
+void weigh_group(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const FewScratch & s,
+                 const Partial & result, int first) {
+    weigh_values<Rows, NQ>(p, c, keys, n, s.scores + first * c.count, c.count, result.out + first * p.dv);
+}
+
+// Calls fn(first query, how many as a constant) for groups of queries that share a register tile.
+template <class Fn>
+void for_groups(int n, Fn && fn) {
+    int q = 0;
+    for (; q + kTogether <= n; q += kTogether) fn(q, std::integral_constant<int, kTogether>());
+    for (; q < n; ++q) fn(q, std::integral_constant<int, 1>());
+}
+
+template <class Fn>
+void with_rows(RowType type, Fn && fn) {
+    if (type == RowType::f32) fn(F32Rows());
+    else if (type == RowType::f16) fn(F16Rows());
+    else fn(Bf16Rows());
+}
+
+// The weight 0 of a hidden key times an infinity or NaN in V is NaN: sums that are not finite are done again
+// without the keys their query does not see.
+void repair(const Params & p, const Query * queries, int n_queries, const KeyChunk & c, int64_t n, const FewScratch & s,
+            const Partial & result) {
+    for (int q = 0; q < n_queries; ++q) {
+        const float * weights = s.scores + q * c.count;
+        for (int64_t e = 0; e < p.dv; ++e) {
+            float & out = result.out[q * p.dv + e];
+            if (std::isfinite(out)) continue;
+            out = 0;
+            with_rows(c.v_type, [&](auto rows) {
+                using Rows = decltype(rows);
+                for (int64_t j = 0; j < n; ++j) {
+                    if (half_to_float(queries[q].mask[c.first + s.keys[j]]) == -HUGE_VALF) continue;
+                    out += weights[j] * Rows::one(row<Rows>(c.v, c.v_stride, s.keys[j])[e]);
+                }
+            });
+        }
+    }
+}
+
+void chunk(const Params & p, const Query * queries, int n_queries, const KeyChunk & c, const FewScratch & s,
+           const Partial & result) {
+    const int64_t n = list_keys(queries, n_queries, c, s.keys);
+    with_rows(c.k_type, [&](auto rows) {
+        for_groups(n_queries, [&](int q, auto count) {
+            score_keys<decltype(rows), decltype(count)::value>(p, queries + q, c, s.keys, n, s.scores + q * c.count,
+                                                               c.count);
+        });
+    });
+    for (int q = 0; q < n_queries; ++q) {
+        soften_row(p, queries[q], c, s.keys, n, s.scores + q * c.count, result.max[q], result.sum[q]);
+    }
+    with_rows(c.v_type, [&](auto rows) {
+        for_groups(n_queries, [&](int q, auto count) {
+            weigh_group<decltype(rows), decltype(count)::value>(p, c, s.keys, n, s, result, q);
+        });
+    });
+    if (p.has_mask && n_queries > 1) repair(p, queries, n_queries, c, n, s, result);
+}
+
+} // namespace ggml::cpu::attention::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ggml::cpu::attention {
+HWY_EXPORT(chunk);
+
+void few_chunk(const Params & p, const Query * queries, int n, const KeyChunk & c, const FewScratch & scratch,
+               const Partial & result) {
+    HWY_DYNAMIC_DISPATCH(chunk)(p, queries, n, c, scratch, result);
+}
+
+void merge_partials(const Params & p, const Query & query, int index, const Partials & partials, int64_t first,
+                    int64_t count) {
+    float max = -HUGE_VALF;
+    for (int64_t i = first; i < first + count; ++i) {
+        max = partials[i].max[index] > max ? partials[i].max[index] : max;
+    }
+    float sum = 0;
+    for (int64_t e = 0; e < p.dv; ++e) query.out[e] = 0;
+    for (int64_t i = first; i < first + count; ++i) {
+        const Partial part = partials[i];
+        // A chunk without visible keys has maximum -inf and sum 0; one with NaN keeps its NaN sum.
+        const float weight = part.max[index] == -HUGE_VALF ? 1.0f : std::exp(part.max[index] - max);
+        sum += weight * part.sum[index];
+        const float * out = part.out + index * p.dv;
+        for (int64_t e = 0; e < p.dv; ++e) query.out[e] += weight * out[e];
+    }
+    const SinkFactors f = apply_sink(p.has_sinks ? query.sink : -HUGE_VALF, max, sum);
+    const float factor = f.sum == 0.0f ? 0.0f : f.shrink / f.sum;
+    for (int64_t e = 0; e < p.dv; ++e) query.out[e] *= factor;
+}
+
+} // namespace ggml::cpu::attention
+#endif

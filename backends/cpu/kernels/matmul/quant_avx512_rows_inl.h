@@ -1,0 +1,161 @@
+// One-row products in 512-bit registers: 64 elements at a time. Included like quant_x86_inl.h, after it, in files
+// whose target has AVX-512 with VNNI.
+
+inline __m512i two_words(int low, int high) {
+    return _mm512_inserti64x4(_mm512_set1_epi16(int16_t(low)), _mm256_set1_epi16(int16_t(high)), 1);
+}
+inline __m512i two_bytes(int low, int high) {
+    return _mm512_inserti64x4(_mm512_set1_epi8(int8_t(low)), _mm256_set1_epi8(int8_t(high)), 1);
+}
+inline __m512i load512(const void * p) {
+    return _mm512_loadu_si512(p);
+}
+// 32 bytes in both halves.
+inline __m512i load_twice(const void * p) {
+    return _mm512_broadcast_i64x4(load256(p));
+}
+// Both halves shifted right by their own count, and masked.
+inline __m512i shifted(__m512i x, int low, int high, int mask) {
+    return _mm512_and_si512(_mm512_srlv_epi16(x, two_words(low, high)), _mm512_set1_epi8(int8_t(mask)));
+}
+// Adds `value` where bit 2p (low half) or 2p + 1 (high half) of a byte is set.
+inline __m512i add_bits(__m512i u, const uint8_t * bits, int p, int value) {
+    const __mmask64 set = _mm512_test_epi8_mask(load_twice(bits), two_bytes(1 << (2 * p), 2 << (2 * p)));
+    return _mm512_mask_add_epi8(u, set, u, _mm512_set1_epi8(int8_t(value)));
+}
+
+// Elements 64p .. 64p + 63 of a super-block.
+inline __m512i load64(const BlockQ2_K & b, int p) {
+    return shifted(load_twice(b.qs + 32 * (p / 2)), 4 * (p % 2), 4 * (p % 2) + 2, 3);
+}
+inline __m512i load64(const BlockQ3_K & b, int p) {
+    const __m512i low = shifted(load_twice(b.qs + 32 * (p / 2)), 4 * (p % 2), 4 * (p % 2) + 2, 3);
+    return add_bits(low, b.hmask, p, 4);
+}
+inline __m512i load64(const BlockQ4_K & b, int p) {
+    return shifted(load_twice(b.qs + 32 * p), 0, 4, 15);
+}
+inline __m512i load64(const BlockQ5_K & b, int p) {
+    return add_bits(shifted(load_twice(b.qs + 32 * p), 0, 4, 15), b.qh, p, 16);
+}
+inline __m512i load64(const BlockQ6_K & b, int p) {
+    const __m512i x = load512(b.ql + 64 * (p / 2));
+    const __m512i low = _mm512_and_si512(p % 2 == 0 ? x : _mm512_srli_epi16(x, 4), _mm512_set1_epi8(15));
+    const __m512i y = load_twice(b.qh + 32 * (p / 2));
+    const __m512i high = p % 2 == 0 ? _mm512_sllv_epi16(y, two_words(4, 2)) : _mm512_srlv_epi16(y, two_words(0, 2));
+    return _mm512_or_si512(low, _mm512_and_si512(high, _mm512_set1_epi8(48)));
+}
+
+inline __m512 bytes_to_float16(__m128i x) {
+    return to_float(_mm512_cvtepi8_epi32(x));
+}
+// The intrinsic for this has an undefined operand that GCC 12 warns about.
+inline __m512 permuted(__m512 x, __m512i index) {
+    return _mm512_maskz_permutexvar_ps(0xffff, index, x);
+}
+inline __m512i lane_index(int first, int lanes_each) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm512_add_epi32(_mm512_srli_epi32(lane, lanes_each == 8 ? 3 : lanes_each == 4 ? 2 : 1), _mm512_set1_epi32(first));
+}
+
+// Scales of a super-block in the lanes of one register, times d, times the activations' d; and into `rest` what is
+// subtracted: the minima, or the offset times the scales, times the activations' sums.
+template <ggml_type T>
+inline __m512 super_factors(const typename QuantTraits<T>::Block & w, const ActRow & act, int64_t b, __m512 & rest) {
+    using Traits = QuantTraits<T>;
+    const ScaleBytes bytes = scale_bytes(w);
+    const __m512 scale = bytes_to_float16(bytes.scale), d = _mm512_set1_ps(half_value(w.d));
+    const __m512 act_d = _mm512_castps256_ps512(_mm256_loadu_ps(act.d + b));
+    const __m512 part = Traits::kMinimum ? bytes_to_float16(bytes.minimum) : scale;
+    const float factor = Traits::kMinimum ? block_minimum(w) : half_value(w.d) * float(Traits::kOffset);
+    const __m512 subtracted = _mm512_mul_ps(part, _mm512_set1_ps(factor));
+    if constexpr (Traits::kGroups == 1) {
+        // Eight groups: the upper lanes are not used, and must not hold anything that is not a number.
+        rest = _mm512_mask3_fnmadd_ps(subtracted, _mm512_maskz_loadu_ps(0xff, act.sum + b), rest, 0xff);
+        return _mm512_mul_ps(_mm512_mul_ps(d, act_d), scale);
+    } else {
+        rest = _mm512_fnmadd_ps(subtracted, _mm512_loadu_ps(act.sum + 2 * b), rest);
+        return _mm512_mul_ps(_mm512_mul_ps(d, permuted(act_d, lane_index(0, 2))), scale);
+    }
+}
+
+template <ggml_type T>
+float dot_k512(const void * row, const ActRow & act, int64_t blocks) {
+    constexpr int kLanes = 8 / QuantTraits<T>::kGroups, kScales = 16 / kLanes;
+    const auto * w = static_cast<const typename QuantTraits<T>::Block *>(row);
+    __m512 acc[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, rest = _mm512_setzero_ps();
+    for (int64_t b = 0; b < blocks; b += 8, ++w) {
+        const __m512 factors = super_factors<T>(*w, act, b, rest);
+#pragma GCC unroll 4
+        for (int p = 0; p < 4; ++p) {
+            const __m512i q = load512(act.q + 32 * b + 64 * p);
+            const __m512i sum = _mm512_dpbusd_epi32(_mm512_setzero_si512(), load64(*w, p), q);
+            acc[p % 2] = _mm512_fmadd_ps(to_float(sum), permuted(factors, lane_index(kScales * p, kLanes)), acc[p % 2]);
+        }
+    }
+    const __m512 all = _mm512_add_ps(_mm512_add_ps(acc[0], acc[1]), rest);
+    return add_lanes(_mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1)));
+}
+
+// Two blocks of a type with 32 elements each.
+inline __m512i load_nibbles_pair(const uint8_t * first, const uint8_t * second) {
+    const __m256i a = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(first)));
+    const __m256i b = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(second)));
+    const __m512i x = _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+    const __m512i shifts = _mm512_inserti64x4(
+        _mm512_castsi256_si512(_mm256_setr_epi64x(0, 0, 0x0004000400040004, 0x0004000400040004)),
+        _mm256_setr_epi64x(0, 0, 0x0004000400040004, 0x0004000400040004), 1);
+    return _mm512_and_si512(_mm512_srlv_epi16(x, shifts), _mm512_set1_epi8(15));
+}
+template <class Block>
+inline __m512i load_pair(const Block * w) {
+    const __m512i low = load_nibbles_pair(w[0].qs, w[1].qs);
+    if constexpr (requires { w->qh; }) {
+        uint32_t a, b;
+        std::memcpy(&a, w[0].qh, sizeof a);
+        std::memcpy(&b, w[1].qh, sizeof b);
+        return _mm512_mask_add_epi8(low, a | (uint64_t(b) << 32), low, _mm512_set1_epi8(16));
+    }
+    return low;
+}
+
+template <ggml_type T>
+float dot_simple512(const void * row, const ActRow & act, int64_t blocks) {
+    using Traits = QuantTraits<T>;
+    const auto * w = static_cast<const typename Traits::Block *>(row);
+    __m512 acc[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    __m256 rest = _mm256_setzero_ps();
+    int64_t b = 0;
+    // Eight blocks share one conversion of their scales.
+    for (; b + 8 <= blocks; b += 8, w += 8) {
+        const __m256 d = _mm256_cvtph_ps(_mm_setr_epi16(int16_t(w[0].d), int16_t(w[1].d), int16_t(w[2].d), int16_t(w[3].d),
+                                                        int16_t(w[4].d), int16_t(w[5].d), int16_t(w[6].d), int16_t(w[7].d)));
+        if constexpr (Traits::kMinimum) {
+            const __m256 m = _mm256_cvtph_ps(_mm_setr_epi16(int16_t(w[0].m), int16_t(w[1].m), int16_t(w[2].m), int16_t(w[3].m),
+                                                            int16_t(w[4].m), int16_t(w[5].m), int16_t(w[6].m), int16_t(w[7].m)));
+            rest = _mm256_fmadd_ps(m, _mm256_loadu_ps(act.sum + b), rest);
+        } else {
+            const __m256 offset = _mm256_mul_ps(d, _mm256_set1_ps(-float(Traits::kOffset)));
+            rest = _mm256_fmadd_ps(offset, _mm256_loadu_ps(act.sum + b), rest);
+        }
+        const __m512 factors = _mm512_castps256_ps512(_mm256_mul_ps(d, _mm256_loadu_ps(act.d + b)));
+#pragma GCC unroll 4
+        for (int p = 0; p < 4; ++p) {
+            const __m512i q = load512(act.q + 32 * b + 64 * p);
+            const __m512i sum = _mm512_dpbusd_epi32(_mm512_setzero_si512(), load_pair(w + 2 * p), q);
+            acc[p % 2] = _mm512_fmadd_ps(to_float(sum), permuted(factors, lane_index(2 * p, 8)), acc[p % 2]);
+        }
+    }
+    const __m512 all = _mm512_add_ps(acc[0], acc[1]);
+    __m256 last = _mm256_add_ps(_mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1)), rest);
+    float tail = 0;
+    for (; b < blocks; ++b, ++w) dot_block<T>(*w, act, b, last, tail);
+    return add_lanes(last) + tail;
+}
+
+template <ggml_type T>
+float dot_row512(const void * row, const ActRow & act, int64_t blocks) {
+    if constexpr (T == GGML_TYPE_Q8_0) return dot_simple<T>(row, act, blocks);
+    else if constexpr (QuantTraits<T>::kElements == kBlock) return dot_simple512<T>(row, act, blocks);
+    else return dot_k512<T>(row, act, blocks);
+}
