@@ -1,4 +1,5 @@
-// Matrix products against their ceilings: oneDNN called directly, the int8 dot product, reading the weights once.
+// Matrix products against their ceilings: oneDNN called directly, the int8 dot product, reading the weights
+// once.
 #include "backends/cpu/kernel.h"
 #include "bench/support/measure.h"
 #include "bench/support/peaks.h"
@@ -16,8 +17,9 @@
 
 namespace {
 
-constexpr ggml_type kQuantized[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0,
-                                    GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
+constexpr ggml_type kQuantized[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
+                                    GGML_TYPE_Q8_0, GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_K,
+                                    GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
 constexpr ggml_type kFloats[] = {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16};
 
 // One MUL_MAT node with filled operands, run through the CPU backend's kernel.
@@ -64,7 +66,8 @@ class MulMat {
         ggml_quantize_chunk(weights->type, values.data(), weights->data, 0, rows, k, nullptr);
         char * data = static_cast<char *>(weights->data);
         for (int64_t n = 32; n < weights->ne[1]; ++n) {
-            std::memcpy(data + size_t(n) * weights->nb[1], data + size_t(n % 32) * weights->nb[1], weights->nb[1]);
+            std::memcpy(data + size_t(n) * weights->nb[1], data + size_t(n % 32) * weights->nb[1],
+                        weights->nb[1]);
         }
         float * row = static_cast<float *>(x->data);
         for (int64_t m = 0; m < x->ne[1]; ++m) std::copy_n(values.data() + (m % 32) * k, k, row + m * k);
@@ -98,8 +101,8 @@ void against_onednn(const ggml::cpu::Team & team, bench::Report & report) {
     MulMat f32(GGML_TYPE_F32, 1024, 6144, 6144, team);
     const bench::Candidate candidates[] = {f32.candidate(), direct_onednn(f32), bench::fma_peak(team, 50)};
     const bench::Timings t = bench::interleave(candidates, 7);
-    std::printf("f32 1024x6144x6144: %.0f GFLOP/s, oneDNN %.0f, FMA peak %.0f\n", t.rate(0) / 1e9, t.rate(1) / 1e9,
-                t.rate(2) / 1e9);
+    std::printf("f32 1024x6144x6144: %.0f GFLOP/s, oneDNN %.0f, FMA peak %.0f\n", t.rate(0) / 1e9,
+                t.rate(1) / 1e9, t.rate(2) / 1e9);
     report.ratio("mul_mat_f32_vs_onednn", t.rate_ratio(0, 1), 0.9);
 }
 
@@ -121,9 +124,10 @@ void against_q8_0(const ggml::cpu::Team & team, bench::Report & report) {
     const bench::Timings t = bench::interleave(candidates, 15);
     constexpr size_t kQ8_0 = 4;
     for (size_t i = 0; i < candidates.size(); ++i) {
-        std::printf("%s 256x2560x9728: %.0f GOP/s, %.2f of q8_0\n", candidates[i].name.c_str(), t.rate(i) / 1e9,
-                    t.rate_ratio(i, kQ8_0));
-        if (kQuantized[i] == GGML_TYPE_Q4_K) report.ratio("mul_mat_q4_K_vs_q8_0", t.rate_ratio(i, kQ8_0), 0.8);
+        std::printf("%s 256x2560x9728: %.0f GOP/s, %.2f of q8_0\n", candidates[i].name.c_str(),
+                    t.rate(i) / 1e9, t.rate_ratio(i, kQ8_0));
+        if (kQuantized[i] == GGML_TYPE_Q4_K)
+            report.ratio("mul_mat_q4_K_vs_q8_0", t.rate_ratio(i, kQ8_0), 0.8);
     }
 }
 
@@ -141,7 +145,7 @@ void against_reading(const ggml::cpu::Team & team, ggml_type type, bench::Report
     report.ratio("mul_mat_row_" + row.name + "_vs_reading", t.rate_ratio(0, 1), 0.7);
 }
 
-}  // namespace
+} // namespace
 
 int main() {
     const unsigned cores = std::thread::hardware_concurrency();

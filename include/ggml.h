@@ -1,17 +1,16 @@
 // ggml.h - tensors, graph construction and element types; source-compatible with ggml's public header.
 //
-// What this header guarantees: building a graph never touches tensor data and never runs a kernel. Every
-// operator below only allocates a result tensor in the context and records its operands; computing is the
-// backends' job.
+// Building a graph never touches tensor data and never runs a kernel: every operator below only allocates a
+// result tensor in the context and records its operands. Computing is the backends' job.
 //
 // Conventions used in the comments:
-//   [x, y, z, w]   a shape in memory order: ne[0] first, which is the contiguous dimension. Missing
-//   dimensions are 1. broadcast      b repeats into a: every a->ne[i] is a multiple of b->ne[i], and
-//   coordinates wrap at b's size. _inplace       the result is a view of the first operand, whose data is
-//   overwritten when the graph runs. ownership      tensors and graphs belong to the context they were
-//   created in and die with it. errors         operands whose shapes or types do not fit stop the program
-//   through ggml_abort with the name of
-//                  the operator and the shapes; ggml_set_abort_callback sees the message first.
+// - [x, y, z, w] is a shape in memory order, ne[0] first. Missing dimensions are 1.
+// - Broadcast: b repeats into a when every a->ne[i] is a multiple of b->ne[i]; coordinates wrap at b's size.
+// - _inplace: the result is a view of the first operand, whose data is overwritten when the graph runs.
+// - Ownership: tensors and graphs belong to the context they were created in and die with it.
+// - Errors: operands whose shapes or types do not fit stop the program through ggml_abort with the name of
+//   the operator and the shapes; a callback set by ggml_set_abort_callback sees the message first.
+//
 // Not part of this implementation: training (gradients, optimizers), state-space and recurrent operators.
 // Their enumerators exist because the numbering is shared, their constructors do not.
 #pragma once
@@ -164,8 +163,7 @@ __host__ __device__ constexpr inline void ggml_unused_vars_impl(Args &&...) noex
     GGML_TENSOR_LOCALS_3(type, prefix, pointer, array)                                                       \
     GGML_TENSOR_LOCAL_I(type, prefix, pointer, array, 3)
 
-// Sizes and strides of dst and of 1, 2 or 3 sources: ne0x nb0x (src0), ne1x nb1x (src1), ne2x nb2x, nex nbx
-// (dst).
+// Sizes and strides: ne0x nb0x of src0, ne1x nb1x of src1, ne2x nb2x of src2, nex nbx of dst.
 #define GGML_TENSOR_UNARY_OP_LOCALS                                                                          \
     GGML_TENSOR_LOCALS(int64_t, ne0, src0, ne)                                                               \
     GGML_TENSOR_LOCALS(size_t, nb0, src0, nb)                                                                \
@@ -422,7 +420,7 @@ GGML_API size_t ggml_row_size(enum ggml_type type, int64_t ne); // bytes of ne e
 GGML_DEPRECATED(GGML_API double ggml_type_sizef(enum ggml_type type), // bytes per element
                 "use ggml_row_size() instead");
 
-GGML_API const char * ggml_type_name(enum ggml_type type);        // "f16", "q4_K"; "NONE" for unknown ids
+GGML_API const char * ggml_type_name(enum ggml_type type);        // "f16", "q4_K"; "none" for unknown ids
 GGML_API const char * ggml_op_name(enum ggml_op op);              // "MUL_MAT"
 GGML_API const char * ggml_op_symbol(enum ggml_op op);            // "X*Y"
 GGML_API const char * ggml_unary_op_name(enum ggml_unary_op op);  // "SILU"
@@ -649,7 +647,7 @@ GGML_DEPRECATED(GGML_API struct ggml_tensor * ggml_add1_inplace(struct ggml_cont
                                                                 struct ggml_tensor * b),
                 "use ggml_add_inplace instead");
 
-// s * a, and s * a + b with constants; a has no gaps.
+// s * a, and s * a + b with constants; a has no gaps except behind its rows.
 GGML_API struct ggml_tensor * ggml_scale(struct ggml_context * ctx, struct ggml_tensor * a, float s);
 GGML_API struct ggml_tensor * ggml_scale_inplace(struct ggml_context * ctx, struct ggml_tensor * a, float s);
 GGML_API struct ggml_tensor * ggml_scale_bias(struct ggml_context * ctx, struct ggml_tensor * a, float s,
@@ -858,8 +856,8 @@ GGML_API struct ggml_tensor * ggml_repeat_4d(struct ggml_context * ctx, struct g
 GGML_API struct ggml_tensor * ggml_concat(struct ggml_context * ctx, struct ggml_tensor * a,
                                           struct ggml_tensor * b, int dim);
 
-// p_i more elements at the end of dimension i, or lp_i before and rp_i after: zeros, or values wrapped
-// around.
+// p_i more elements at the end of dimension i, or lp_i before and rp_i after: zeros, or values from the other
+// end (_circular). Negative numbers crop.
 GGML_API struct ggml_tensor * ggml_pad(struct ggml_context * ctx, struct ggml_tensor * a, int p0, int p1,
                                        int p2, int p3);
 GGML_API struct ggml_tensor * ggml_pad_circular(struct ggml_context * ctx, struct ggml_tensor * a, int p0,
@@ -898,8 +896,7 @@ ggml_timestep_embedding(struct ggml_context * ctx, struct ggml_tensor * timestep
 
 // a [head, heads, tokens, w], b I32 [tokens] positions. The first n_dims elements of each head are rotated in
 // pairs: (2i, 2i + 1) in NORMAL mode, (i, i + n_dims/2) in NEOX mode, by b * freq_base^(-2i/n_dims) / c[i].
-// c: null or F32 [n_dims/2]. YaRN is off with freq_scale 1, ext_factor 0, attn_factor 1, beta_fast 0,
-// beta_slow 0.
+// c: null or F32 [n_dims/2]. YaRN is off with freq_scale 1, attn_factor 1 and the others 0.
 GGML_API struct ggml_tensor * ggml_rope(struct ggml_context * ctx, struct ggml_tensor * a,
                                         struct ggml_tensor * b, int n_dims, int mode);
 GGML_API struct ggml_tensor * ggml_rope_inplace(struct ggml_context * ctx, struct ggml_tensor * a,
@@ -952,8 +949,7 @@ GGML_API struct ggml_tensor * ggml_im2col_3d(struct ggml_context * ctx, struct g
 GGML_API struct ggml_tensor * ggml_col2im_1d(struct ggml_context * ctx, struct ggml_tensor * a, int s0,
                                              int oc, int p0);
 
-// a [k, c, o], b [w, c, n] -> [ow, o, n]. _ph: padding k/2. _dw: depthwise, a [k, 1, c], b [w, c, n] -> [ow,
-// c, n].
+// a [k, c, o], b [w, c, n] -> [ow, o, n]. _ph: padding k/2. _dw: depthwise, a [k, 1, c], b [w, c] -> [ow, c].
 GGML_API struct ggml_tensor * ggml_conv_1d(struct ggml_context * ctx, struct ggml_tensor * a,
                                            struct ggml_tensor * b, int s0, int p0, int d0);
 GGML_API struct ggml_tensor * ggml_conv_1d_ph(struct ggml_context * ctx, struct ggml_tensor * a,
@@ -1027,9 +1023,8 @@ GGML_API struct ggml_tensor * ggml_interpolate(struct ggml_context * ctx, struct
 
 // ---- attention --------------------------------------------------------------------------------------------
 
-// q [dk, tokens, heads, w], k [dk, kv, kv_heads, w], v [dv, kv, kv_heads, w], mask null or F16 [kv, >=
-// tokens, h', w']
-// -> F32 [dv, heads, tokens, w] (note the order). heads is a multiple of kv_heads and h', w of w'.
+// q [dk, tokens, heads, w], k [dk, kv, kv_heads, w], v [dv, kv, kv_heads, w] and mask, null or F16
+// [kv, >= tokens, h', w'] -> F32 [dv, heads, tokens, w]. Note the order. kv_heads and h' divide heads.
 // softmax(scale * q.k + slope * mask) v; logits pass c * tanh(x / c) first when logit_softcap c is not 0.
 GGML_API struct ggml_tensor * ggml_flash_attn_ext(struct ggml_context * ctx, struct ggml_tensor * q,
                                                   struct ggml_tensor * k, struct ggml_tensor * v,
@@ -1040,8 +1035,7 @@ GGML_API enum ggml_prec ggml_flash_attn_ext_get_prec(const struct ggml_tensor * 
 // One more logit per head (F32 [heads]) that takes weight but has no value. Null removes it.
 GGML_API void ggml_flash_attn_ext_add_sinks(struct ggml_tensor * a, struct ggml_tensor * sinks);
 
-// Windows of w x w positions: a [c, x, y] -> [c, w, w, windows], zero-padded at the far edges; and back to
-// [c, w0, h0].
+// Windows of w x w positions, padded with zeros: a [c, x, y] -> [c, w, w, n]; and back to [c, w0, h0].
 GGML_API struct ggml_tensor * ggml_win_part(struct ggml_context * ctx, struct ggml_tensor * a, int w);
 GGML_API struct ggml_tensor * ggml_win_unpart(struct ggml_context * ctx, struct ggml_tensor * a, int w0,
                                               int h0, int w);
@@ -1106,8 +1100,7 @@ GGML_API struct ggml_cgraph * ggml_graph_dup(struct ggml_context * ctx, struct g
 GGML_API void ggml_graph_cpy(struct ggml_cgraph * src, struct ggml_cgraph * dst); // dst is large enough
 GGML_API void ggml_graph_clear(struct ggml_cgraph * cgraph);
 
-// Appends tensor and everything it depends on that is not in the graph yet: operands before users, src[0]
-// first.
+// Appends tensor and all it depends on that is not in the graph yet: operands before users, src[0] first.
 GGML_API void ggml_build_forward_expand(struct ggml_cgraph * cgraph, struct ggml_tensor * tensor);
 // The same order, without marking the new nodes for computing; a later expand that reaches them does that.
 GGML_API void ggml_build_forward_order(struct ggml_cgraph * cgraph, struct ggml_tensor * tensor);
@@ -1152,11 +1145,11 @@ struct ggml_type_traits {
     int64_t blck_size_interleave; // blocks interleaved by a backend; 0 here
     size_t type_size;
     bool is_quantized;
-    ggml_to_float_t to_float;         // null: data of this type cannot be read
+    ggml_to_float_t to_float;         // null: plain data that needs none, or cannot be read
     ggml_from_float_t from_float_ref; // null: cannot be written from floats
 };
 
-// Null for ids that do not exist.
+// Null for numbers outside the enumeration; retired ids have blck_size 0.
 GGML_API const struct ggml_type_traits * ggml_get_type_traits(enum ggml_type type);
 
 // ---- thread pools: parameters here, pools in ggml-cpu.h ---------------------------------------------------

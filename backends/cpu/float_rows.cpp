@@ -10,14 +10,14 @@ T load(const char * p) {
     return value;
 }
 
-}  // namespace
+} // namespace
 
 float read_float(ggml_type type, const char * p) {
     switch (type) {
-        case GGML_TYPE_F32: return load<float>(p);
-        case GGML_TYPE_F16: return half_to_float(load<uint16_t>(p));
-        case GGML_TYPE_BF16: return bf16_to_float(load<uint16_t>(p));
-        default: GGML_ABORT("elements of type %s are not floats", ggml_type_name(type));
+    case GGML_TYPE_F32: return load<float>(p);
+    case GGML_TYPE_F16: return half_to_float(load<uint16_t>(p));
+    case GGML_TYPE_BF16: return bf16_to_float(load<uint16_t>(p));
+    default: GGML_ABORT("elements of type %s are not floats", ggml_type_name(type));
     }
 }
 
@@ -40,9 +40,9 @@ const float * load_row(const ggml_tensor * t, const char * row, int64_t begin, i
     }
     const char * p = row + size_t(begin / ggml_blck_size(t->type)) * unit;
     switch (t->type) {
-        case GGML_TYPE_F16: half_to_float_row(reinterpret_cast<const uint16_t *>(p), buffer, n); break;
-        case GGML_TYPE_BF16: bf16_to_float_row(reinterpret_cast<const uint16_t *>(p), buffer, n); break;
-        default: type_info(t->type).to_float(p, buffer, n); break;
+    case GGML_TYPE_F16: half_to_float_row(reinterpret_cast<const uint16_t *>(p), buffer, n); break;
+    case GGML_TYPE_BF16: bf16_to_float_row(reinterpret_cast<const uint16_t *>(p), buffer, n); break;
+    default: type_info(t->type).to_float(p, buffer, n); break;
     }
     return buffer;
 }
@@ -60,14 +60,15 @@ void store_row(const ggml_tensor * t, char * row, int64_t begin, int64_t n, cons
     }
     char * p = row + size_t(begin / ggml_blck_size(t->type)) * unit;
     switch (t->type) {
-        case GGML_TYPE_F16: float_to_half_row(values, reinterpret_cast<uint16_t *>(p), n); break;
-        case GGML_TYPE_BF16: float_to_bf16_row(values, reinterpret_cast<uint16_t *>(p), n); break;
-        default: type_info(t->type).from_float(values, p, n); break;
+    case GGML_TYPE_F16: float_to_half_row(values, reinterpret_cast<uint16_t *>(p), n); break;
+    case GGML_TYPE_BF16: float_to_bf16_row(values, reinterpret_cast<uint16_t *>(p), n); break;
+    default: type_info(t->type).from_float(values, p, n); break;
     }
 }
 
 bool rows_touch(const ggml_tensor * t) {
-    return t->nb[0] == ggml_type_size(t->type) && (t->ne[1] == 1 || t->nb[1] == ggml_row_size(t->type, t->ne[0]));
+    return t->nb[0] == ggml_type_size(t->type) &&
+           (t->ne[1] == 1 || t->nb[1] == ggml_row_size(t->type, t->ne[0]));
 }
 
 void fold_rows(std::initializer_list<ggml_tensor *> tensors) {
@@ -79,4 +80,4 @@ void fold_rows(std::initializer_list<ggml_tensor *> tensors) {
     }
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

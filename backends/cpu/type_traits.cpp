@@ -40,7 +40,8 @@ constexpr ggml_type dot_type(ggml_type x) {
         case GGML_TYPE_Q3_K:
         case GGML_TYPE_Q4_K:
         case GGML_TYPE_Q5_K:
-        case GGML_TYPE_Q6_K: return GGML_TYPE_Q8_K;
+        case GGML_TYPE_Q6_K:
+        case GGML_TYPE_Q8_K: return GGML_TYPE_Q8_K;
         default: return GGML_TYPE_F32;
     }
 }
@@ -67,9 +68,8 @@ Table make_table() {
     table[GGML_TYPE_Q4_K] = traits<GGML_TYPE_Q4_K>();
     table[GGML_TYPE_Q5_K] = traits<GGML_TYPE_Q5_K>();
     table[GGML_TYPE_Q6_K] = traits<GGML_TYPE_Q6_K>();
-    // Activation types: written, never the left side of a product.
-    table[GGML_TYPE_Q8_1].from_float = type_info(GGML_TYPE_Q8_1).from_float;
-    table[GGML_TYPE_Q8_K].from_float = type_info(GGML_TYPE_Q8_K).from_float;
+    table[GGML_TYPE_Q8_1] = traits<GGML_TYPE_Q8_1>();
+    table[GGML_TYPE_Q8_K] = traits<GGML_TYPE_Q8_K>();
     return table;
 }
 

@@ -23,13 +23,9 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-double Timings::median_seconds(size_t candidate) const {
-    return median(seconds[candidate]);
-}
+double Timings::median_seconds(size_t candidate) const { return median(seconds[candidate]); }
 
-double Timings::rate(size_t candidate) const {
-    return work[candidate] / median_seconds(candidate);
-}
+double Timings::rate(size_t candidate) const { return work[candidate] / median_seconds(candidate); }
 
 double Timings::rate_ratio(size_t a, size_t b) const {
     std::vector<double> ratios;
@@ -66,4 +62,4 @@ Report::~Report() {
     for (const std::string & line : lines_) std::printf("%s\n", line.c_str());
 }
 
-}  // namespace bench
+} // namespace bench

@@ -1,5 +1,6 @@
-// Timing for the benchmarks: candidates run in turn, round after round, so that a disturbance of the machine hits
-// all of them; figures are medians over rounds. Results are ratios measured in one run, never times from another.
+// Timing for the benchmarks: candidates run in turn, round after round, so that a disturbance of the machine
+// hits all of them; figures are medians over rounds. Results are ratios measured in one run, never times from
+// another.
 #pragma once
 
 #include <functional>
@@ -12,13 +13,13 @@ namespace bench {
 // One thing to time. Runs shorter than about a millisecond should repeat inside `run` and say so in `work`.
 struct Candidate {
     std::string name;
-    double work;  // operations or bytes of one run
+    double work; // operations or bytes of one run
     std::function<void()> run;
 };
 
 struct Timings {
-    std::vector<std::vector<double>> seconds;  // [candidate][round]
-    std::vector<double> work;                  // [candidate]
+    std::vector<std::vector<double>> seconds; // [candidate][round]
+    std::vector<double> work;                 // [candidate]
 
     double median_seconds(size_t candidate) const;
     // Work per second.
@@ -58,4 +59,4 @@ class Report {
     std::vector<std::string> lines_;
 };
 
-}  // namespace bench
+} // namespace bench

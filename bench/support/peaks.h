@@ -1,5 +1,5 @@
-// What the processor can do at most, measured: float multiply-adds, int8 dot products, reading memory. Each runs on
-// the whole team with the widest instructions that the kernels may use.
+// What the processor can do at most, measured: float multiply-adds, int8 dot products, reading memory. Each
+// runs on the whole team with the widest instructions that the kernels may use.
 #pragma once
 
 #include "backends/cpu/team.h"
@@ -17,4 +17,4 @@ Candidate int8_dot_peak(const ggml::cpu::Team & team, double milliseconds);
 // Reads `memory` once per run, each thread its own part. Work is bytes.
 Candidate read_memory(const ggml::cpu::Team & team, std::span<const std::byte> memory);
 
-}  // namespace bench
+} // namespace bench

@@ -1,5 +1,5 @@
 // One buffer (or several behind one handle) for all tensors of a context.
-#include "runtime/backend/interface.h"
+#include "runtime/alloc/multi_buffer.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
 

@@ -10,8 +10,8 @@
 #include <new>
 
 using ggml::alloc::BufferSpec;
+using ggml::alloc::GraphPlan;
 using ggml::alloc::Id;
-using ggml::alloc::Plan;
 using ggml::alloc::PlanRequest;
 using ggml::alloc::TensorPlan;
 using ggml::alloc::VirtualBuffer;
@@ -20,7 +20,7 @@ struct ggml_gallocr {
     std::vector<ggml_backend_buffer_type_t> bufts;
     std::vector<BufferSpec> specs;
     std::vector<VirtualBuffer> buffers; // used at the ids that own memory
-    Plan plan;
+    GraphPlan plan;
     bool planned = false; // plan is made and the buffers are large enough for it
     ggml::TensorNumbers skipped;
     size_t n_skipped = 0;
@@ -84,7 +84,7 @@ class Placement {
     }
 
   private:
-    const Plan & plan() const { return galloc_->plan; }
+    const GraphPlan & plan() const { return galloc_->plan; }
     ggml_tensor * tensor(Id id) const { return plan().layout.tensor(graph_, id); }
 
     bool place_all() {
@@ -185,7 +185,7 @@ bool ggml_gallocr_reserve(ggml_gallocr_t galloc, ggml_cgraph * graph) {
 
 void ggml_gallocr_reserve_n_size(ggml_gallocr_t galloc, ggml_cgraph * graph, const int * node_buffer_ids,
                                  const int * leaf_buffer_ids, size_t * sizes) {
-    Plan plan;
+    GraphPlan plan;
     const bool known = ggml::alloc::without_exceptions([&] {
         return make_plan(ggml::alloc::request_for(galloc, graph, node_buffer_ids, leaf_buffer_ids), plan);
     });

@@ -30,7 +30,7 @@ int view_depth(const ggml_tensor * t) {
 
 class Planner {
   public:
-    Planner(const PlanRequest & request, Plan & plan)
+    Planner(const PlanRequest & request, GraphPlan & plan)
         : request_(request), plan_(plan), tensors_(request.graph),
           lifetimes_(find_lifetimes(tensors_, request.skipped)) {}
 
@@ -56,7 +56,7 @@ class Planner {
     int leaf_buffer(int i) const { return request_.leaf_buffers != nullptr ? request_.leaf_buffers[i] : 0; }
 
     const PlanRequest & request_;
-    Plan & plan_;
+    GraphPlan & plan_;
     GraphTensors tensors_;
     Lifetimes lifetimes_;
     std::vector<BlockAllocator> allocators_;
@@ -94,6 +94,9 @@ void Planner::classify() {
             plan_.views.push_back(id);
         } else {
             p.storage = has_storage(t) ? Storage::kOutside : Storage::kPlaced;
+            const bool output = (p.flags & GGML_TENSOR_FLAG_OUTPUT) != 0;
+            if (p.storage == Storage::kPlaced && output && plan_.layout.is_leaf(id))
+                plan_.permanent.push_back(id);
         }
     }
     // Storage is given in this order, and a view needs what it shows first.
@@ -241,7 +244,7 @@ bool same_layout(const ggml_tensor * a, const ggml_tensor * b) {
            std::equal(a->nb, a->nb + GGML_MAX_DIMS, b->nb);
 }
 
-bool make_plan(const PlanRequest & request, Plan & plan) {
+bool make_plan(const PlanRequest & request, GraphPlan & plan) {
     plan = {};
     return Planner(request, plan).run();
 }

@@ -42,13 +42,14 @@ struct TensorPlan {
     Id shown = kNoId;       // of a view: view_src, kNoId when the graph does not contain it
 };
 
-struct Plan {
+struct GraphPlan {
     GraphLayout layout;
     std::vector<TensorPlan> tensors; // by id
     std::vector<Id> leafs, nodes;    // id of each: its own, or an earlier one if it is listed twice
     std::vector<ggml_op> ops;        // of each node
     std::vector<Id> edges;           // ids of the sources of all nodes, one node after another
     std::vector<uint32_t> edges_end; // of each node
+    std::vector<Id> permanent;       // leafs with a block that nothing else ever uses: marked as outputs
     std::vector<Id> placed, views;   // in an order in which storage can be given
     std::vector<std::vector<size_t>>
         chunk_sizes; // by spec; empty for specs that share an earlier one's memory
@@ -63,11 +64,11 @@ struct PlanRequest {
 };
 
 // False, with a log line, when a buffer id is out of range or sizes overflow. Throws only std::bad_alloc.
-[[nodiscard]] bool make_plan(const PlanRequest & request, Plan & plan);
+[[nodiscard]] bool make_plan(const PlanRequest & request, GraphPlan & plan);
 
 // Is the plan right for this graph - same operators, edges, flags and skipped tensors, nothing larger,
 // nothing newly without storage? Does not allocate. Buffer ids are not part of the question.
-[[nodiscard]] bool plan_fits(const Plan & plan, const PlanRequest & request);
+[[nodiscard]] bool plan_fits(const GraphPlan & plan, const PlanRequest & request);
 
 inline bool has_storage(const ggml_tensor * t) { return t->data != nullptr || t->buffer != nullptr; }
 

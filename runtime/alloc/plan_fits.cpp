@@ -7,12 +7,14 @@ namespace {
 
 class Check {
   public:
-    Check(const Plan & plan, const PlanRequest & request)
+    Check(const GraphPlan & plan, const PlanRequest & request)
         : plan_(plan), graph_(request.graph), specs_(request.specs), skipped_(request.skipped) {}
 
     bool run() const;
 
   private:
+    bool same_tensor(Id planned, const ggml_tensor * t) const;
+    bool is_permanent(const ggml_tensor * t) const;
     bool tensor_fits(Id id, const ggml_tensor * t) const;
     bool view_fits(const TensorPlan & p, const ggml_tensor * t) const;
     bool listed_fits(Id planned, Id position, const ggml_tensor * t) const;
@@ -25,15 +27,25 @@ class Check {
                                        skipped_->find(storage_owner(t)) != TensorNumbers::kAbsent);
     }
 
-    const Plan & plan_;
+    const GraphPlan & plan_;
     const ggml_cgraph * graph_;
     std::span<const BufferSpec> specs_;
     const TensorNumbers * skipped_;
 };
 
+bool Check::is_permanent(const ggml_tensor * t) const {
+    return std::any_of(plan_.permanent.begin(), plan_.permanent.end(), [&](Id id) { return at(id) == t; });
+}
+
+// Nobody's lifetime depends on which of the permanent leafs is read.
+bool Check::same_tensor(Id planned, const ggml_tensor * t) const {
+    if (at(planned) == t) return true;
+    return !plan_.permanent.empty() && is_permanent(at(planned)) && is_permanent(t);
+}
+
 bool Check::view_fits(const TensorPlan & p, const ggml_tensor * t) const {
     if (t->view_src == nullptr) return false;
-    return p.shown != kNoId ? at(p.shown) == t->view_src : has_storage(t->view_src);
+    return p.shown != kNoId ? same_tensor(p.shown, t->view_src) : has_storage(t->view_src);
 }
 
 bool Check::tensor_fits(Id id, const ggml_tensor * t) const {
@@ -51,7 +63,7 @@ bool Check::tensor_fits(Id id, const ggml_tensor * t) const {
 }
 
 bool Check::listed_fits(Id planned, Id position, const ggml_tensor * t) const {
-    return planned == position ? tensor_fits(position, t) : at(planned) == t;
+    return planned == position ? tensor_fits(position, t) : same_tensor(planned, t);
 }
 
 bool Check::node_fits(int i) const {
@@ -62,7 +74,7 @@ bool Check::node_fits(int i) const {
     const size_t end = plan_.edges_end[size_t(i)];
     for (const ggml_tensor * src : node->src) {
         if (src == nullptr) continue;
-        if (edge == end || at(plan_.edges[edge]) != src) return false;
+        if (edge == end || !same_tensor(plan_.edges[edge], src)) return false;
         ++edge;
     }
     if (edge != end) return false;
@@ -105,6 +117,6 @@ bool Check::run() const {
 
 } // namespace
 
-bool plan_fits(const Plan & plan, const PlanRequest & request) { return Check(plan, request).run(); }
+bool plan_fits(const GraphPlan & plan, const PlanRequest & request) { return Check(plan, request).run(); }
 
 } // namespace ggml::alloc

@@ -2,7 +2,7 @@
 // asked last with success; when memory is short everything is given back.
 #pragma once
 
-#include "runtime/backend/interface.h"
+#include "ggml-backend.h"
 
 #include <cstddef>
 #include <span>

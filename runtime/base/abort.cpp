@@ -24,7 +24,7 @@ void append_operand(std::string & text, const ggml_tensor * t) {
     text += ']';
 }
 
-}  // namespace
+} // namespace
 
 ggml_abort_callback_t ggml_set_abort_callback(ggml_abort_callback_t callback) {
     return abort_callback.exchange(callback);
@@ -64,4 +64,4 @@ void shape_failure(const char * file, int line, const char * op, const char * re
     ggml_abort(file, line, "%s: %s%s", op, reason, shapes.c_str());
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -11,23 +11,15 @@ int64_t monotonic() {
     return std::chrono::duration_cast<Unit>(now).count();
 }
 
-}  // namespace
+} // namespace
 
 // The monotonic clock needs no preparation; the function exists because ggml's API asks callers to call it.
 void ggml_time_init() {}
 
-int64_t ggml_time_ms() {
-    return monotonic<std::chrono::milliseconds>();
-}
+int64_t ggml_time_ms() { return monotonic<std::chrono::milliseconds>(); }
 
-int64_t ggml_time_us() {
-    return monotonic<std::chrono::microseconds>();
-}
+int64_t ggml_time_us() { return monotonic<std::chrono::microseconds>(); }
 
-int64_t ggml_cycles() {
-    return std::clock();
-}
+int64_t ggml_cycles() { return std::clock(); }
 
-int64_t ggml_cycles_per_ms() {
-    return CLOCKS_PER_SEC / 1000;
-}
+int64_t ggml_cycles_per_ms() { return CLOCKS_PER_SEC / 1000; }

@@ -27,15 +27,14 @@ std::string joined(std::span<const char * const> values, const char * before, co
 
 std::array<EnvSetting, size_t(EnvId::count)> read_all() {
     std::array<EnvSetting, size_t(EnvId::count)> settings;
-    for (size_t i = 0; i < settings.size(); ++i) settings[i] = parse_env(kTable[i], std::getenv(kTable[i].name));
+    for (size_t i = 0; i < settings.size(); ++i)
+        settings[i] = parse_env(kTable[i], std::getenv(kTable[i].name));
     return settings;
 }
 
-}  // namespace
+} // namespace
 
-const EnvVariable & env_variable(EnvId id) {
-    return kTable[size_t(id)];
-}
+const EnvVariable & env_variable(EnvId id) { return kTable[size_t(id)]; }
 
 EnvSetting parse_env(const EnvVariable & variable, const char * text) {
     EnvSetting setting;
@@ -47,8 +46,8 @@ EnvSetting parse_env(const EnvVariable & variable, const char * text) {
             return setting;
         }
     }
-    setting.status = failure("env.unknown_value", "%s=%s is not known; valid: %s; default: %s", variable.name, text,
-                             joined(variable.values, "", "").c_str(), variable.values[0]);
+    setting.status = failure("env.unknown_value", "%s=%s is not known; valid: %s; default: %s", variable.name,
+                             text, joined(variable.values, "", "").c_str(), variable.values[0]);
     return setting;
 }
 
@@ -62,9 +61,13 @@ std::string env_markdown() {
     for (const EnvVariable & variable : kTable) {
         text.append("| `").append(variable.name).append("` | ");
         text += joined(variable.values, "`", "`");
-        text.append(" | `").append(variable.values[0]).append("` | ").append(variable.sentence).append(" |\n");
+        text.append(" | `")
+            .append(variable.values[0])
+            .append("` | ")
+            .append(variable.sentence)
+            .append(" |\n");
     }
     return text;
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -1,5 +1,6 @@
-// Every environment variable the runtime reads, in one table. Each is read once, at first use; later changes of the
-// environment have no effect. A value the table does not list is reported with the valid ones, never guessed at.
+// Every environment variable the runtime reads, in one table. Each is read once, at first use; later changes
+// of the environment have no effect. A value the table does not list is reported with the valid ones, never
+// guessed at.
 #pragma once
 
 #include "runtime/base/status.h"
@@ -14,13 +15,13 @@ enum class EnvId : int { cpu_isa, count };
 
 struct EnvVariable {
     const char * name;
-    std::span<const char * const> values;  // all valid values; the first is the default
-    const char * sentence;                 // what it does, for the documentation
+    std::span<const char * const> values; // all valid values; the first is the default
+    const char * sentence;                // what it does, for the documentation
 };
 
 struct EnvSetting {
-    Status status;  // failure "env.unknown_value": the caller says so before it goes on with the default
-    int index = 0;  // into `values`; 0, the default, when unset, empty or unknown
+    Status status; // failure "env.unknown_value": the caller says so before it goes on with the default
+    int index = 0; // into `values`; 0, the default, when unset, empty or unknown
     bool is_set = false;
 };
 
@@ -35,4 +36,4 @@ EnvSetting parse_env(const EnvVariable & variable, const char * text);
 // The table as Markdown.
 std::string env_markdown();
 
-}  // namespace ggml
+} // namespace ggml

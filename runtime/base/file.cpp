@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #ifdef _WIN32
-    #include <string>
-    #define WIN32_LEAN_AND_MEAN
-    #include <windows.h>
+#    include <string>
+#    define WIN32_LEAN_AND_MEAN
+#    include <windows.h>
 
 static std::wstring widen(const char * utf8) {
     const int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8, -1, nullptr, 0);
@@ -22,7 +22,5 @@ FILE * ggml_fopen(const char * fname, const char * mode) {
     return _wfopen(wide_name.c_str(), wide_mode.c_str());
 }
 #else
-FILE * ggml_fopen(const char * fname, const char * mode) {
-    return std::fopen(fname, mode);
-}
+FILE * ggml_fopen(const char * fname, const char * mode) { return std::fopen(fname, mode); }
 #endif

@@ -18,8 +18,8 @@ struct LogSink {
     void * user_data = nullptr;
 };
 
-// Callback and user data belong together, so they are exchanged under a lock; the call happens outside of it, which
-// lets a callback log or replace itself.
+// Callback and user data belong together, so they are exchanged under a lock; the call happens outside of it,
+// which lets a callback log or replace itself.
 std::mutex sink_mutex;
 LogSink sink;
 
@@ -28,7 +28,7 @@ LogSink current_sink() {
     return sink;
 }
 
-}  // namespace
+} // namespace
 
 namespace ggml {
 
@@ -41,7 +41,7 @@ void log(ggml_log_level level, const char * format, ...) {
     to.callback(level, text.c_str(), to.user_data);
 }
 
-}  // namespace ggml
+} // namespace ggml
 
 void ggml_log_get(ggml_log_callback * log_callback, void ** user_data) {
     const LogSink now = current_sink();

@@ -23,7 +23,7 @@ Status out_of_memory(const char * what, size_t bytes) {
     return {GGML_STATUS_ALLOC_FAILED, "out_of_memory", std::to_string(bytes) + " bytes for " + what};
 }
 
-}  // namespace ggml
+} // namespace ggml
 
 const char * ggml_status_to_string(ggml_status status) {
     switch (status) {

@@ -19,4 +19,4 @@ std::string format_text(const char * format, va_list args) {
     return text;
 }
 
-}  // namespace ggml
+} // namespace ggml

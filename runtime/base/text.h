@@ -6,7 +6,8 @@
 
 namespace ggml {
 
-// Does not consume `args` for the caller: it copies them. A format the C library rejects gives the format itself.
+// Does not consume `args` for the caller: it copies them. A format the C library rejects gives the format
+// itself.
 std::string format_text(const char * format, va_list args);
 
-}  // namespace ggml
+} // namespace ggml

@@ -31,8 +31,9 @@ ggml_tensor * ggml_im2col_3d(ggml_context * ctx, ggml_tensor * a, ggml_tensor * 
     using namespace ggml;
     const char * name = "ggml_im2col_3d";
     const ConvStep steps[] = {{s0, p0, d0}, {s1, p1, d1}, {s2, p2, d2}};
-    GGML_SHAPE_CHECK(IC > 0 && Extent(IC).fits_int32() && b->ne[3] % IC == 0 && a->ne[3] % IC == 0, name,
-                     "the channels of kernel or data are not a multiple of IC", a, b);
+    // Of the kernel only the window's size matters; dimension 3 may hold filters, channels or both.
+    // Channels of the data beyond whole images are left out, as ggml does; with less than one the result is empty.
+    GGML_SHAPE_CHECK(IC > 0 && Extent(IC).fits_int32(), name, "the number of channels is not possible", a, b);
     Extents out = {1, 1, 1, 1};
     for (int i = 0; i < 3; ++i) {
         GGML_SHAPE_CHECK(is_possible(steps[i]), name, "a stride, padding or dilation is not possible", a, b);

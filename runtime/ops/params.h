@@ -155,25 +155,19 @@ struct AddRelPosParams {
     int32_t inplace;
 };
 
-struct MapCustom1Params {
-    ggml_custom1_op_t fun;
+// The gap before userdata is a member, so that every byte of op_params is determined and equal nodes compare
+// equal.
+template <class Fun>
+struct CallParams {
+    Fun fun;
     int32_t n_tasks;
+    int32_t unused; // always 0
     void * userdata;
 };
-struct MapCustom2Params {
-    ggml_custom2_op_t fun;
-    int32_t n_tasks;
-    void * userdata;
-};
-struct MapCustom3Params {
-    ggml_custom3_op_t fun;
-    int32_t n_tasks;
-    void * userdata;
-};
-struct CustomParams {
-    ggml_custom_op_t fun;
-    int32_t n_tasks;
-    void * userdata;
-};
+using MapCustom1Params = CallParams<ggml_custom1_op_t>;
+using MapCustom2Params = CallParams<ggml_custom2_op_t>;
+using MapCustom3Params = CallParams<ggml_custom3_op_t>;
+using CustomParams = CallParams<ggml_custom_op_t>;
+static_assert(sizeof(CustomParams) == 2 * sizeof(void *) + 2 * sizeof(int32_t), "no other gaps");
 
 } // namespace ggml

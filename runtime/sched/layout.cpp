@@ -83,6 +83,7 @@ void lay_out(Scheduler & s, ggml_cgraph * graph) {
     alloc.leaf_ids.clear();
     for (Split & split : s.splits) lay_out_split(s, graph, split);
     if (s.n_copies > 1) lay_out_copies(s);
+    alloc.n_copies = alloc.leafs.size();
     for (int i = 0; i < graph->n_leafs; ++i) {
         add_leaf(alloc, graph->leafs[i], s.tensors[s.index.leafs[size_t(i)]].backend);
     }

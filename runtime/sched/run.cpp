@@ -84,7 +84,14 @@ ggml_status execute_split(const Scheduler & s, Split & split) {
 
 } // namespace
 
+void wait_for_all(Scheduler & s) {
+    for (int b = 0; b < s.n_backends; ++b) ggml_backend_synchronize(s.backends[size_t(b)]);
+    s.pending.fill(false);
+    s.in_flight = false;
+}
+
 ggml_status run(Scheduler & s) {
+    s.in_flight = true;
     if (s.n_copies > 1) s.pending.fill(false);
     for (Split & split : s.splits) {
         wait_for_others(s, split.backend);

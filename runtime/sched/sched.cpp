@@ -89,8 +89,7 @@ void give_back(Scheduler & s) {
 }
 
 void synchronize_backends(Scheduler & s) {
-    for (int b = 0; b < s.n_backends; ++b) ggml_backend_synchronize(s.backends[size_t(b)]);
-    s.pending.fill(false);
+    wait_for_all(s);
     // A graph allocated after a wait always uses copy 0, which keeps addresses equal from graph to graph.
     if (s.stage != Stage::kAllocated) s.next_copy = 0;
 }

@@ -67,6 +67,7 @@ struct Rewired {
 struct AllocGraph {
     std::vector<ggml_tensor *> nodes, leafs;
     std::vector<int> node_ids, leaf_ids;
+    size_t n_copies = 0; // the first leafs: everything that exists several times
     ggml_cgraph graph = {};
 };
 
@@ -95,7 +96,9 @@ struct ggml_backend_sched {
     ggml::sched::Stage stage = ggml::sched::Stage::kFresh;
     const ggml_cgraph * graph = nullptr; // the one the stage speaks about
     int cur_copy = 0, next_copy = 0;
-    std::array<bool, ggml::sched::kMaxBackends> pending = {}; // has queued work nobody waited for
+    std::array<bool, ggml::sched::kMaxBackends> pending = {}; // earlier splits another backend must wait for
+    bool in_flight = false;             // a graph has been started and nobody has waited for all of it
+    std::vector<void *> copy_addresses; // of the parallel copies, where graphs in flight expect them
 
     ggml::sched::TensorTable tensors;
     ggml::sched::GraphIndex index;
@@ -155,6 +158,7 @@ void lay_out(Scheduler & s, ggml_cgraph * graph);
 [[nodiscard]] bool place(Scheduler & s);
 [[nodiscard]] bool reserve_storage(Scheduler & s);
 ggml_status run(Scheduler & s);
+void wait_for_all(Scheduler & s);
 
 // index to lay_out. False: nothing is changed in the graph.
 [[nodiscard]] bool split(Scheduler & s, ggml_cgraph * graph);

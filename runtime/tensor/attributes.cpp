@@ -15,11 +15,9 @@ ggml_tensor * first_tensor_from(const ggml_object * object) {
     return reinterpret_cast<ggml_tensor *>(const_cast<ggml_object *>(object) + 1);
 }
 
-}  // namespace
+} // namespace
 
-ggml_tensor * ggml_get_first_tensor(const ggml_context * ctx) {
-    return first_tensor_from(ctx->first);
-}
+ggml_tensor * ggml_get_first_tensor(const ggml_context * ctx) { return first_tensor_from(ctx->first); }
 
 ggml_tensor * ggml_get_next_tensor(const ggml_context *, ggml_tensor * tensor) {
     return first_tensor_from((reinterpret_cast<const ggml_object *>(tensor) - 1)->next);
@@ -39,13 +37,11 @@ size_t ggml_get_max_tensor_size(const ggml_context * ctx) {
     return largest;
 }
 
-const char * ggml_get_name(const ggml_tensor * tensor) {
-    return tensor->name;
-}
+const char * ggml_get_name(const ggml_tensor * tensor) { return tensor->name; }
 
 ggml_tensor * ggml_set_name(ggml_tensor * tensor, const char * name) {
     const size_t length = strnlen(name, sizeof(tensor->name) - 1);
-    std::memmove(tensor->name, name, length);  // the name may be the tensor's own
+    std::memmove(tensor->name, name, length); // the name may be the tensor's own
     tensor->name[length] = '\0';
     return tensor;
 }
@@ -53,23 +49,20 @@ ggml_tensor * ggml_set_name(ggml_tensor * tensor, const char * name) {
 ggml_tensor * ggml_format_name(ggml_tensor * tensor, const char * fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const std::string name = ggml::format_text(fmt, args);  // aside: an argument may be the tensor's own name
+    const std::string name = ggml::format_text(fmt, args); // aside: an argument may be the tensor's own name
     va_end(args);
     return ggml_set_name(tensor, name.c_str());
 }
 
-void * ggml_get_data(const ggml_tensor * tensor) {
-    return tensor->data;
-}
+void * ggml_get_data(const ggml_tensor * tensor) { return tensor->data; }
 
 float * ggml_get_data_f32(const ggml_tensor * tensor) {
-    GGML_SHAPE_CHECK(tensor->type == GGML_TYPE_F32, "ggml_get_data_f32", "the tensor does not hold f32", tensor);
+    GGML_SHAPE_CHECK(tensor->type == GGML_TYPE_F32, "ggml_get_data_f32", "the tensor does not hold f32",
+                     tensor);
     return static_cast<float *>(tensor->data);
 }
 
-void ggml_set_input(ggml_tensor * tensor) {
-    tensor->flags |= GGML_TENSOR_FLAG_INPUT;
-}
+void ggml_set_input(ggml_tensor * tensor) { tensor->flags |= GGML_TENSOR_FLAG_INPUT; }
 
 // The storage of an output belongs to its owner, so the owner must outlive the graph as well.
 void ggml_set_output(ggml_tensor * tensor) {
@@ -77,7 +70,8 @@ void ggml_set_output(ggml_tensor * tensor) {
 }
 
 void ggml_set_param(ggml_tensor * tensor) {
-    GGML_SHAPE_CHECK(tensor->op == GGML_OP_NONE, "ggml_set_param", "the tensor is the result of an operator", tensor);
+    GGML_SHAPE_CHECK(tensor->op == GGML_OP_NONE, "ggml_set_param", "the tensor is the result of an operator",
+                     tensor);
     tensor->flags |= GGML_TENSOR_FLAG_PARAM;
 }
 

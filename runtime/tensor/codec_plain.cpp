@@ -31,7 +31,7 @@ void saturate(const float * src, void * dst, int64_t n) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void f32_to_float(const void * src, float * dst, int64_t n) {
     if (n > 0) std::memcpy(dst, src, size_t(n) * sizeof(float));
@@ -61,80 +61,46 @@ void float_to_bf16_row(const float * src, void * dst, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = float_to_bf16(src[i]);
 }
 
-void f64_to_float(const void * src, float * dst, int64_t n) {
-    widen<double>(src, dst, n);
-}
+void f64_to_float(const void * src, float * dst, int64_t n) { widen<double>(src, dst, n); }
 
 void float_to_f64(const float * src, void * dst, int64_t n) {
     double * to = static_cast<double *>(dst);
     for (int64_t i = 0; i < n; ++i) to[i] = double(src[i]);
 }
 
-void i8_to_float(const void * src, float * dst, int64_t n) {
-    widen<int8_t>(src, dst, n);
-}
+void i8_to_float(const void * src, float * dst, int64_t n) { widen<int8_t>(src, dst, n); }
 
-void i16_to_float(const void * src, float * dst, int64_t n) {
-    widen<int16_t>(src, dst, n);
-}
+void i16_to_float(const void * src, float * dst, int64_t n) { widen<int16_t>(src, dst, n); }
 
-void i32_to_float(const void * src, float * dst, int64_t n) {
-    widen<int32_t>(src, dst, n);
-}
+void i32_to_float(const void * src, float * dst, int64_t n) { widen<int32_t>(src, dst, n); }
 
-void i64_to_float(const void * src, float * dst, int64_t n) {
-    widen<int64_t>(src, dst, n);
-}
+void i64_to_float(const void * src, float * dst, int64_t n) { widen<int64_t>(src, dst, n); }
 
-void float_to_i8(const float * src, void * dst, int64_t n) {
-    saturate<int8_t>(src, dst, n);
-}
+void float_to_i8(const float * src, void * dst, int64_t n) { saturate<int8_t>(src, dst, n); }
 
-void float_to_i16(const float * src, void * dst, int64_t n) {
-    saturate<int16_t>(src, dst, n);
-}
+void float_to_i16(const float * src, void * dst, int64_t n) { saturate<int16_t>(src, dst, n); }
 
-void float_to_i32(const float * src, void * dst, int64_t n) {
-    saturate<int32_t>(src, dst, n);
-}
+void float_to_i32(const float * src, void * dst, int64_t n) { saturate<int32_t>(src, dst, n); }
 
-void float_to_i64(const float * src, void * dst, int64_t n) {
-    saturate<int64_t>(src, dst, n);
-}
+void float_to_i64(const float * src, void * dst, int64_t n) { saturate<int64_t>(src, dst, n); }
 
-}  // namespace ggml
+} // namespace ggml
 
-float ggml_fp16_to_fp32(ggml_fp16_t x) {
-    return ggml::half_to_float(x);
-}
+float ggml_fp16_to_fp32(ggml_fp16_t x) { return ggml::half_to_float(x); }
 
-ggml_fp16_t ggml_fp32_to_fp16(float x) {
-    return ggml::float_to_half(x);
-}
+ggml_fp16_t ggml_fp32_to_fp16(float x) { return ggml::float_to_half(x); }
 
-float ggml_bf16_to_fp32(ggml_bf16_t x) {
-    return ggml::bf16_to_float(x.bits);
-}
+float ggml_bf16_to_fp32(ggml_bf16_t x) { return ggml::bf16_to_float(x.bits); }
 
-ggml_bf16_t ggml_fp32_to_bf16(float x) {
-    return {ggml::float_to_bf16(x)};
-}
+ggml_bf16_t ggml_fp32_to_bf16(float x) { return {ggml::float_to_bf16(x)}; }
 
-void ggml_fp16_to_fp32_row(const ggml_fp16_t * x, float * y, int64_t n) {
-    ggml::f16_to_float(x, y, n);
-}
+void ggml_fp16_to_fp32_row(const ggml_fp16_t * x, float * y, int64_t n) { ggml::f16_to_float(x, y, n); }
 
-void ggml_fp32_to_fp16_row(const float * x, ggml_fp16_t * y, int64_t n) {
-    ggml::float_to_f16(x, y, n);
-}
+void ggml_fp32_to_fp16_row(const float * x, ggml_fp16_t * y, int64_t n) { ggml::float_to_f16(x, y, n); }
 
-void ggml_bf16_to_fp32_row(const ggml_bf16_t * x, float * y, int64_t n) {
-    ggml::bf16_row_to_float(x, y, n);
-}
+void ggml_bf16_to_fp32_row(const ggml_bf16_t * x, float * y, int64_t n) { ggml::bf16_row_to_float(x, y, n); }
 
-void ggml_fp32_to_bf16_row(const float * x, ggml_bf16_t * y, int64_t n) {
-    ggml::float_to_bf16_row(x, y, n);
-}
+void ggml_fp32_to_bf16_row(const float * x, ggml_bf16_t * y, int64_t n) { ggml::float_to_bf16_row(x, y, n); }
 
 void ggml_fp32_to_bf16_row_ref(const float * x, ggml_bf16_t * y, int64_t n) {
     ggml::float_to_bf16_row(x, y, n);

@@ -23,7 +23,7 @@ void encode(const float * x, const float * importance, BlockQ2_K & block) {
     pack_2bit(fit.codes, block.qs);
 }
 
-}  // namespace
+} // namespace
 
 void q2_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ2_K *>(src);
@@ -33,7 +33,8 @@ void q2_k_to_float(const void * src, float * dst, int64_t n) {
         for (int g = 0; g < 16; ++g) {
             const float scale = d * float(block->scales[g] & 15);
             const float offset = dmin * float(block->scales[g] >> 4);
-            for (int e = 16 * g; e < 16 * g + 16; ++e) dst[e] = scale * float(unpack_2bit(block->qs, e)) - offset;
+            for (int e = 16 * g; e < 16 * g + 16; ++e)
+                dst[e] = scale * float(unpack_2bit(block->qs, e)) - offset;
         }
     }
 }
@@ -48,4 +49,4 @@ void float_to_q2_k_weighted(const float * src, void * dst, int64_t n, const floa
     for (int64_t i = 0; i < n; i += kSuperBlock, ++block) encode(src + i, importance + i, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

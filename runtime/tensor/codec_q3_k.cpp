@@ -14,8 +14,8 @@ constexpr int kGroups = kSuperBlock / kGroup;
 constexpr int kHalfRange = 4;
 constexpr int kScaleHalfRange = 32;
 
-// Six-bit scales: low nibbles of 0..7 and 8..15 share the first eight bytes, the upper two bits of scale g are
-// field g / 4 of byte 8 + g % 4.
+// Six-bit scales: low nibbles of 0..7 and 8..15 share the first eight bytes, the upper two bits of scale g
+// are field g / 4 of byte 8 + g % 4.
 int unpack_scale(const uint8_t * scales, int g) {
     const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
     const int high = (scales[8 + g % 4] >> (2 * (g / 4))) & 3;
@@ -91,14 +91,15 @@ void encode(const float * x, const float * importance, BlockQ3_K & block) {
         return;
     }
     uint8_t codes[kSuperBlock], scale_codes[kGroups];
-    const float d = importance ? fit_weighted(x, importance, codes, scale_codes) : fit_plain(x, codes, scale_codes);
+    const float d =
+        importance ? fit_weighted(x, importance, codes, scale_codes) : fit_plain(x, codes, scale_codes);
     block.d = float_to_half(d);
     pack_scales(scale_codes, block.scales);
     code_again(x, block, codes);
     pack_codes(codes, block);
 }
 
-}  // namespace
+} // namespace
 
 void q3_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ3_K *>(src);
@@ -122,4 +123,4 @@ void float_to_q3_k_weighted(const float * src, void * dst, int64_t n, const floa
     for (int64_t i = 0; i < n; i += kSuperBlock, ++block) encode(src + i, importance + i, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

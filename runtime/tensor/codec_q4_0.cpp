@@ -33,7 +33,7 @@ void encode_weighted(const float * x, const float * weight, BlockQ4_0 & block) {
     pack(codes, block);
 }
 
-}  // namespace
+} // namespace
 
 void q4_0_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ4_0 *>(src);
@@ -53,7 +53,7 @@ void float_to_q4_0(const float * src, void * dst, int64_t n) {
 
 void float_to_q4_0_weighted(const float * src, void * dst, int64_t n, const float * importance) {
     auto * block = static_cast<BlockQ4_0 *>(dst);
-    const float variance = sum_of_squares(src, n) / float(n);
+    const float variance = row_variance(src, n);
     for (int64_t i = 0; i < n; i += kBlock, ++block) {
         if (!fits_half_scale(src + i, kBlock)) {
             *block = {kHalfNaN, {}};
@@ -65,4 +65,4 @@ void float_to_q4_0_weighted(const float * src, void * dst, int64_t n, const floa
     }
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -29,7 +29,7 @@ void encode(const float * x, BlockQ4_1 & block) {
     pack(codes, block);
 }
 
-}  // namespace
+} // namespace
 
 void q4_1_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ4_1 *>(src);
@@ -50,7 +50,7 @@ void float_to_q4_1(const float * src, void * dst, int64_t n) {
 
 void float_to_q4_1_weighted(const float * src, void * dst, int64_t n, const float * importance) {
     auto * block = static_cast<BlockQ4_1 *>(dst);
-    const float variance = sum_of_squares(src, n) / float(n);
+    const float variance = row_variance(src, n);
     for (int64_t i = 0; i < n; i += kBlock, ++block) {
         if (!fits_half_scale(src + i, kBlock)) {
             *block = {kHalfNaN, 0, {}};
@@ -66,4 +66,4 @@ void float_to_q4_1_weighted(const float * src, void * dst, int64_t n, const floa
     }
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -23,7 +23,7 @@ void encode(const float * x, const float * importance, BlockQ4_K & block) {
     pack_4bit(fit.codes, block.qs);
 }
 
-}  // namespace
+} // namespace
 
 void q4_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ4_K *>(src);
@@ -51,4 +51,4 @@ void float_to_q4_k_weighted(const float * src, void * dst, int64_t n, const floa
     for (int64_t i = 0; i < n; i += kSuperBlock, ++block) encode(src + i, importance + i, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

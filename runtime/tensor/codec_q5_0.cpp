@@ -23,7 +23,7 @@ void encode(const float * x, BlockQ5_0 & block) {
     pack_5bit(codes, block.qh, block.qs);
 }
 
-}  // namespace
+} // namespace
 
 void q5_0_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ5_0 *>(src);
@@ -44,7 +44,7 @@ void float_to_q5_0(const float * src, void * dst, int64_t n) {
 
 void float_to_q5_0_weighted(const float * src, void * dst, int64_t n, const float * importance) {
     auto * block = static_cast<BlockQ5_0 *>(dst);
-    const float variance = sum_of_squares(src, n) / float(n);
+    const float variance = row_variance(src, n);
     for (int64_t i = 0; i < n; i += kBlock, ++block) {
         if (!fits_half_scale(src + i, kBlock)) {
             *block = {kHalfNaN, {}, {}};
@@ -58,4 +58,4 @@ void float_to_q5_0_weighted(const float * src, void * dst, int64_t n, const floa
     }
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -29,7 +29,7 @@ void encode(const float * x, const float * importance, BlockQ5_K & block) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void q5_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ5_K *>(src);
@@ -60,4 +60,4 @@ void float_to_q5_k_weighted(const float * src, void * dst, int64_t n, const floa
     for (int64_t i = 0; i < n; i += kSuperBlock, ++block) encode(src + i, importance + i, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

@@ -36,7 +36,8 @@ void encode(const float * x, const float * importance, BlockQ6_K & block) {
     float scales[kGroups];
     for (int g = 0; g < kGroups; ++g) {
         const int at = kGroup * g;
-        scales[g] = fit_symmetric(kHalfRange, x + at, importance ? importance + at : nullptr, kGroup, codes + at);
+        scales[g] =
+            fit_symmetric(kHalfRange, x + at, importance ? importance + at : nullptr, kGroup, codes + at);
     }
     const float extreme = signed_extreme(scales, kGroups);
     if (std::fabs(extreme) < kZeroGroup) return;
@@ -55,7 +56,7 @@ void encode(const float * x, const float * importance, BlockQ6_K & block) {
     pack_codes(codes, block);
 }
 
-}  // namespace
+} // namespace
 
 void q6_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ6_K *>(src);
@@ -86,4 +87,4 @@ void float_to_q6_k_weighted(const float * src, void * dst, int64_t n, const floa
     for (int64_t i = 0; i < n; i += kSuperBlock, ++block) encode(src + i, importance + i, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

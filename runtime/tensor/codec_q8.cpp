@@ -13,7 +13,7 @@ float encode_codes(const float * x, int8_t * qs) {
     return d;
 }
 
-}  // namespace
+} // namespace
 
 void q8_0_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ8_0 *>(src);
@@ -53,8 +53,8 @@ void float_to_q8_1(const float * src, void * dst, int64_t n) {
         int sum = 0;
         for (const int8_t q : block->qs) sum += q;
         block->d = float_to_half(d);
-        block->s = float_to_half(float(sum) * d);  // with the unrounded scale
+        block->s = float_to_half(float(sum) * d); // with the unrounded scale
     }
 }
 
-}  // namespace ggml
+} // namespace ggml

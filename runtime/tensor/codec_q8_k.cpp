@@ -26,7 +26,7 @@ void encode(const float * x, BlockQ8_K & block) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void q8_k_to_float(const void * src, float * dst, int64_t n) {
     const auto * block = static_cast<const BlockQ8_K *>(src);
@@ -40,4 +40,4 @@ void float_to_q8_k(const float * src, void * dst, int64_t n) {
     for (; n > 0; n -= kSuperBlock, src += kSuperBlock, ++block) encode(src, *block);
 }
 
-}  // namespace ggml
+} // namespace ggml

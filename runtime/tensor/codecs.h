@@ -1,9 +1,9 @@
 // Conversions between float rows and every readable type. Row lengths are whole numbers of blocks. Reading is
-// exact with respect to the public layouts; writing uses ggml's reference rounding. Blocks may be at any address
-// that is aligned for their fields, and source and destination do not overlap.
+// exact with respect to the public layouts; writing uses ggml's reference rounding. Blocks may be at any
+// address that is aligned for their fields, and source and destination do not overlap.
 //
-// A block that holds a NaN or an infinity cannot be represented: it is written with a NaN scale, so that it reads
-// back as NaN throughout and ggml_validate_row_data refuses it.
+// A block that holds a NaN or an infinity cannot be represented: it is written with a NaN scale, so that it
+// reads back as NaN throughout and ggml_validate_row_data refuses it.
 #pragma once
 
 #include "runtime/tensor/types.h"
@@ -56,8 +56,8 @@ void float_to_q5_k(const float * src, void * dst, int64_t n);
 void float_to_q6_k(const float * src, void * dst, int64_t n);
 void float_to_q8_k(const float * src, void * dst, int64_t n);
 
-// One row, minimising the error weighted by the importance of each column (n numbers >= 0). Importance is taken
-// relative to the other columns; its unit does not matter.
+// One row, minimising the error weighted by the importance of each column (n numbers >= 0). Importance is
+// taken relative to the other columns; its unit does not matter.
 void float_to_q4_0_weighted(const float * src, void * dst, int64_t n, const float * importance);
 void float_to_q4_1_weighted(const float * src, void * dst, int64_t n, const float * importance);
 void float_to_q5_0_weighted(const float * src, void * dst, int64_t n, const float * importance);
@@ -68,4 +68,4 @@ void float_to_q4_k_weighted(const float * src, void * dst, int64_t n, const floa
 void float_to_q5_k_weighted(const float * src, void * dst, int64_t n, const float * importance);
 void float_to_q6_k_weighted(const float * src, void * dst, int64_t n, const float * importance);
 
-}  // namespace ggml
+} // namespace ggml

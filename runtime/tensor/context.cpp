@@ -14,9 +14,7 @@ namespace {
 // Cache-line alignment of the arena lets tensor data be loaded by any vector unit without crossing lines.
 constexpr size_t kArenaAlign = 64;
 
-size_t used_bytes(const ggml_context * ctx) {
-    return ctx->last ? ctx->last->offs + ctx->last->size : 0;
-}
+size_t used_bytes(const ggml_context * ctx) { return ctx->last ? ctx->last->offs + ctx->last->size : 0; }
 
 // End of the arena after one more object of this payload; false when that is not even a number.
 bool end_after(const ggml_context * ctx, size_t bytes, size_t & end) {
@@ -24,11 +22,12 @@ bool end_after(const ggml_context * ctx, size_t bytes, size_t & end) {
            checked_add(end, used_bytes(ctx), end);
 }
 
-}  // namespace
+} // namespace
 
 size_t arena_object_bytes(size_t bytes) {
     size_t padded = 0;
-    if (!checked_align_up(bytes, GGML_MEM_ALIGN, padded) || !checked_add(padded, sizeof(ggml_object), padded)) {
+    if (!checked_align_up(bytes, GGML_MEM_ALIGN, padded) ||
+        !checked_add(padded, sizeof(ggml_object), padded)) {
         GGML_ABORT("an object of %zu bytes does not fit into memory", bytes);
     }
     return padded;
@@ -54,11 +53,12 @@ void * arena_new(ggml_context * ctx, ggml_object_type type, size_t bytes) {
     if (!end_after(ctx, bytes, end)) {
         GGML_ABORT("context memory: an object of %zu bytes does not fit into memory", bytes);
     }
-    GGML_ABORT("context memory: %zu bytes needed, %zu given to ggml_init (%zu in use, the new object has %zu)", end,
-               ctx->mem_size, used_bytes(ctx), bytes);
+    GGML_ABORT(
+        "context memory: %zu bytes needed, %zu given to ggml_init (%zu in use, the new object has %zu)", end,
+        ctx->mem_size, used_bytes(ctx), bytes);
 }
 
-}  // namespace ggml
+} // namespace ggml
 
 ggml_context * ggml_init(ggml_init_params params) {
     // A context of no bytes is legal; one unit keeps its buffer distinct from null.
@@ -66,7 +66,8 @@ ggml_context * ggml_init(ggml_init_params params) {
     size_t mem_size = wanted;
     const bool owned = params.mem_buffer == nullptr;
     if (reinterpret_cast<uintptr_t>(params.mem_buffer) % GGML_MEM_ALIGN != 0) {
-        GGML_ABORT("ggml_init: mem_buffer %p is not aligned to %d bytes", params.mem_buffer, int(GGML_MEM_ALIGN));
+        GGML_ABORT("ggml_init: mem_buffer %p is not aligned to %d bytes", params.mem_buffer,
+                   int(GGML_MEM_ALIGN));
     }
     void * buffer = params.mem_buffer;
     if (owned) {
@@ -101,33 +102,23 @@ void ggml_free(ggml_context * ctx) {
     delete ctx;
 }
 
-size_t ggml_used_mem(const ggml_context * ctx) {
-    return ggml::used_bytes(ctx);
-}
+size_t ggml_used_mem(const ggml_context * ctx) { return ggml::used_bytes(ctx); }
 
-bool ggml_get_no_alloc(ggml_context * ctx) {
-    return ctx->no_alloc;
-}
+bool ggml_get_no_alloc(ggml_context * ctx) { return ctx->no_alloc; }
 
-void ggml_set_no_alloc(ggml_context * ctx, bool no_alloc) {
-    ctx->no_alloc = no_alloc;
-}
+void ggml_set_no_alloc(ggml_context * ctx, bool no_alloc) { ctx->no_alloc = no_alloc; }
 
-void * ggml_get_mem_buffer(const ggml_context * ctx) {
-    return ctx->mem_buffer;
-}
+void * ggml_get_mem_buffer(const ggml_context * ctx) { return ctx->mem_buffer; }
 
-size_t ggml_get_mem_size(const ggml_context * ctx) {
-    return ctx->mem_size;
-}
+size_t ggml_get_mem_size(const ggml_context * ctx) { return ctx->mem_size; }
 
 void * ggml_new_buffer(ggml_context * ctx, size_t nbytes) {
     return ggml::arena_new(ctx, GGML_OBJECT_TYPE_WORK_BUFFER, nbytes);
 }
 
 void ggml_print_object(const ggml_object * object) {
-    GGML_LOG_INFO(" - object: type = %d, offset = %zu, size = %zu, next = %p\n", int(object->type), object->offs,
-                  object->size, static_cast<const void *>(object->next));
+    GGML_LOG_INFO(" - object: type = %d, offset = %zu, size = %zu, next = %p\n", int(object->type),
+                  object->offs, object->size, static_cast<const void *>(object->next));
 }
 
 void ggml_print_objects(const ggml_context * ctx) {

@@ -1,5 +1,5 @@
-// Five-bit codes of Q5_0 and Q5_1: the low four bits lie as in Q4 blocks (element j beside element j + 16), the
-// fifth bit of element j is bit j of a little-endian word.
+// Five-bit codes of Q5_0 and Q5_1: the low four bits lie as in Q4 blocks (element j beside element j + 16),
+// the fifth bit of element j is bit j of a little-endian word.
 #pragma once
 
 #include <cstdint>
@@ -25,4 +25,4 @@ inline void pack_5bit(const uint8_t * codes, uint8_t * qh, uint8_t * qs) {
     for (int j = 0; j < 16; ++j) qs[j] = uint8_t((codes[j] & 15) | (codes[j + 16] & 15) << 4);
 }
 
-}  // namespace ggml
+} // namespace ggml

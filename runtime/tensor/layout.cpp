@@ -53,30 +53,23 @@ bool span_bytes(ggml_type type, const Shape & ne, const Strides & nb, size_t & b
     return true;
 }
 
-}  // namespace ggml
+} // namespace ggml
 
-int64_t ggml_nelements(const ggml_tensor * t) {
-    return t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
-}
+int64_t ggml_nelements(const ggml_tensor * t) { return t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]; }
 
-int64_t ggml_nrows(const ggml_tensor * t) {
-    return t->ne[1] * t->ne[2] * t->ne[3];
-}
+int64_t ggml_nrows(const ggml_tensor * t) { return t->ne[1] * t->ne[2] * t->ne[3]; }
 
 size_t ggml_nbytes(const ggml_tensor * t) {
     size_t bytes = 0;
-    const bool fits = ggml::span_bytes(t->type, ggml::shape_of(t), {t->nb[0], t->nb[1], t->nb[2], t->nb[3]}, bytes);
+    const bool fits =
+        ggml::span_bytes(t->type, ggml::shape_of(t), {t->nb[0], t->nb[1], t->nb[2], t->nb[3]}, bytes);
     GGML_SHAPE_CHECK(fits, "ggml_nbytes", "the size does not fit into a size_t", t);
     return bytes;
 }
 
-size_t ggml_nbytes_pad(const ggml_tensor * t) {
-    return ggml::align_up(ggml_nbytes(t), GGML_MEM_ALIGN);
-}
+size_t ggml_nbytes_pad(const ggml_tensor * t) { return ggml::align_up(ggml_nbytes(t), GGML_MEM_ALIGN); }
 
-size_t ggml_element_size(const ggml_tensor * t) {
-    return ggml_type_size(t->type);
-}
+size_t ggml_element_size(const ggml_tensor * t) { return ggml_type_size(t->type); }
 
 int ggml_n_dims(const ggml_tensor * t) {
     for (int i = GGML_MAX_DIMS - 1; i >= 1; --i) {
@@ -85,7 +78,8 @@ int ggml_n_dims(const ggml_tensor * t) {
     return 1;
 }
 
-void ggml_unravel_index(const ggml_tensor * t, int64_t i, int64_t * i0, int64_t * i1, int64_t * i2, int64_t * i3) {
+void ggml_unravel_index(const ggml_tensor * t, int64_t i, int64_t * i0, int64_t * i1, int64_t * i2,
+                        int64_t * i3) {
     int64_t * const out[GGML_MAX_DIMS] = {i0, i1, i2, i3};
     for (int d = 0; d < GGML_MAX_DIMS; ++d) {
         // The last coordinate takes all that is left, also when the index lies past the end.

@@ -30,7 +30,7 @@ void check_view_bounds(ggml_type type, const Shape & ne, const Strides & nb, con
     }
 }
 
-}  // namespace
+} // namespace
 
 ggml_tensor * new_tensor_impl(ggml_context * ctx, ggml_type type, int n_dims, const int64_t * ne,
                               ggml_tensor * view_src, size_t view_offs) {
@@ -75,11 +75,9 @@ ggml_tensor * new_tensor_impl(ggml_context * ctx, ggml_type type, int n_dims, co
     return t;
 }
 
-}  // namespace ggml
+} // namespace ggml
 
-size_t ggml_tensor_overhead() {
-    return ggml::arena_object_bytes(sizeof(ggml_tensor));
-}
+size_t ggml_tensor_overhead() { return ggml::arena_object_bytes(sizeof(ggml_tensor)); }
 
 ggml_tensor * ggml_new_tensor(ggml_context * ctx, ggml_type type, int n_dims, const int64_t * ne) {
     return ggml::new_tensor_impl(ctx, type, n_dims, ne, nullptr, 0);

@@ -1,12 +1,12 @@
-// Inside of a context: a chain of objects laid out one behind the other in the arena, each with this header right
-// in front of its payload. Only the files of this room look at it.
+// Inside of a context: a chain of objects laid out one behind the other in the arena, each with this header
+// right in front of its payload. Only the files of this room look at it.
 #pragma once
 
 #include "ggml.h"
 
 struct ggml_object {
-    size_t offs;  // of the payload, from the start of the arena
-    size_t size;  // of the payload, a multiple of GGML_MEM_ALIGN
+    size_t offs; // of the payload, from the start of the arena
+    size_t size; // of the payload, a multiple of GGML_MEM_ALIGN
     ggml_object * next;
     ggml_object_type type;
 };

@@ -5,8 +5,8 @@
 
 namespace {
 
-// Packed strides over dimensions below `last`, with dimensions 1..`first_packed` free to have gaps behind them.
-// A dimension of one element is packed whatever its stride is.
+// Packed strides over dimensions below `last`, with dimensions 1..`first_packed` free to have gaps behind
+// them. A dimension of one element is packed whatever its stride is.
 bool is_packed(const ggml_tensor * t, int first_packed, int last) {
     const ggml::TypeInfo & info = ggml::type_info(t->type);
     size_t next = info.bytes;
@@ -27,35 +27,21 @@ bool ones_from(const ggml_tensor * t, int dim) {
     return std::all_of(t->ne + dim, t->ne + GGML_MAX_DIMS, [](int64_t n) { return n == 1; });
 }
 
-}  // namespace
+} // namespace
 
-bool ggml_is_contiguous(const ggml_tensor * t) {
-    return is_packed(t, 0, GGML_MAX_DIMS);
-}
+bool ggml_is_contiguous(const ggml_tensor * t) { return is_packed(t, 0, GGML_MAX_DIMS); }
 
-bool ggml_is_contiguous_0(const ggml_tensor * t) {
-    return is_packed(t, 0, GGML_MAX_DIMS);
-}
+bool ggml_is_contiguous_0(const ggml_tensor * t) { return is_packed(t, 0, GGML_MAX_DIMS); }
 
-bool ggml_is_contiguous_1(const ggml_tensor * t) {
-    return is_packed(t, 1, GGML_MAX_DIMS);
-}
+bool ggml_is_contiguous_1(const ggml_tensor * t) { return is_packed(t, 1, GGML_MAX_DIMS); }
 
-bool ggml_is_contiguous_2(const ggml_tensor * t) {
-    return is_packed(t, 2, GGML_MAX_DIMS);
-}
+bool ggml_is_contiguous_2(const ggml_tensor * t) { return is_packed(t, 2, GGML_MAX_DIMS); }
 
-bool ggml_is_contiguous_to_1(const ggml_tensor * t) {
-    return is_packed(t, 0, 1);
-}
+bool ggml_is_contiguous_to_1(const ggml_tensor * t) { return is_packed(t, 0, 1); }
 
-bool ggml_is_contiguous_to_2(const ggml_tensor * t) {
-    return is_packed(t, 0, 2);
-}
+bool ggml_is_contiguous_to_2(const ggml_tensor * t) { return is_packed(t, 0, 2); }
 
-bool ggml_is_contiguous_to_3(const ggml_tensor * t) {
-    return is_packed(t, 0, 3);
-}
+bool ggml_is_contiguous_to_3(const ggml_tensor * t) { return is_packed(t, 0, 3); }
 
 bool ggml_is_contiguously_allocated(const ggml_tensor * t) {
     const ggml::TypeInfo & info = ggml::type_info(t->type);
@@ -71,37 +57,23 @@ bool ggml_is_contiguous_rows(const ggml_tensor * t) {
     return t->ne[0] == info.block || t->nb[0] == info.bytes;
 }
 
-bool ggml_is_transposed(const ggml_tensor * t) {
-    return t->nb[0] > t->nb[1];
-}
+bool ggml_is_transposed(const ggml_tensor * t) { return t->nb[0] > t->nb[1]; }
 
-bool ggml_is_permuted(const ggml_tensor * t) {
-    return !std::is_sorted(t->nb, t->nb + GGML_MAX_DIMS);
-}
+bool ggml_is_permuted(const ggml_tensor * t) { return !std::is_sorted(t->nb, t->nb + GGML_MAX_DIMS); }
 
 bool ggml_is_empty(const ggml_tensor * t) {
     return std::find(t->ne, t->ne + GGML_MAX_DIMS, 0) != t->ne + GGML_MAX_DIMS;
 }
 
-bool ggml_is_view(const ggml_tensor * t) {
-    return t->view_src != nullptr;
-}
+bool ggml_is_view(const ggml_tensor * t) { return t->view_src != nullptr; }
 
-bool ggml_is_scalar(const ggml_tensor * t) {
-    return ones_from(t, 0);
-}
+bool ggml_is_scalar(const ggml_tensor * t) { return ones_from(t, 0); }
 
-bool ggml_is_vector(const ggml_tensor * t) {
-    return ones_from(t, 1);
-}
+bool ggml_is_vector(const ggml_tensor * t) { return ones_from(t, 1); }
 
-bool ggml_is_matrix(const ggml_tensor * t) {
-    return ones_from(t, 2);
-}
+bool ggml_is_matrix(const ggml_tensor * t) { return ones_from(t, 2); }
 
-bool ggml_is_3d(const ggml_tensor * t) {
-    return ones_from(t, 3);
-}
+bool ggml_is_3d(const ggml_tensor * t) { return ones_from(t, 3); }
 
 bool ggml_are_same_shape(const ggml_tensor * t0, const ggml_tensor * t1) {
     return std::equal(t0->ne, t0->ne + GGML_MAX_DIMS, t1->ne);

@@ -12,7 +12,7 @@ constexpr int kMaxGroup = 32;
 constexpr int kMaxSweeps = 5;
 
 struct Range {
-    float low = 0.0f;  // never above zero
+    float low = 0.0f; // never above zero
     float high;
     float sum_w = 0.0f;
     float sum_wx = 0.0f;
@@ -32,8 +32,8 @@ Range measure(const float * x, const float * weight, int n) {
     return r;
 }
 
-float affine_error(bool absolute, const float * x, const float * weight, int n, const uint8_t * codes, float scale,
-                   float low) {
+float affine_error(bool absolute, const float * x, const float * weight, int n, const uint8_t * codes,
+                   float scale, float low) {
     float error = 0.0f;
     for (int i = 0; i < n; ++i) {
         const float diff = scale * float(codes[i]) + low - x[i];
@@ -51,7 +51,8 @@ struct Line {
 };
 
 // Weighted least squares of x over the codes. False when the codes do not span a line.
-bool solve_line(const Range & r, const float * x, const float * weight, int n, const uint8_t * codes, Line & line) {
+bool solve_line(const Range & r, const float * x, const float * weight, int n, const uint8_t * codes,
+                Line & line) {
     float sum_c = 0.0f, sum_cc = 0.0f, sum_cx = 0.0f;
     for (int i = 0; i < n; ++i) {
         const float c = float(codes[i]);
@@ -68,7 +69,8 @@ bool solve_line(const Range & r, const float * x, const float * weight, int n, c
     return true;
 }
 
-// Sums that decide how good a set of symmetric codes is: the best scale is xc/cc and it removes xc*xc/cc of error.
+// Sums that decide how good a set of symmetric codes is: the best scale is xc/cc and it removes xc*xc/cc of
+// error.
 struct Projection {
     float xc = 0.0f;
     float cc = 0.0f;
@@ -99,9 +101,10 @@ void symmetric_codes(float inverse, int half_range, const float * x, int n, uint
     }
 }
 
-}  // namespace
+} // namespace
 
-AffineFit fit_affine(const AffineSearch & search, const float * x, const float * weight, int n, uint8_t * codes) {
+AffineFit fit_affine(const AffineSearch & search, const float * x, const float * weight, int n,
+                     uint8_t * codes) {
     const Range range = measure(x, weight, n);
     if (range.high <= range.low) {
         std::fill(codes, codes + n, uint8_t(0));
@@ -212,7 +215,7 @@ float best_positive_inverse(int top, float largest, const float * x, const float
     return best_inverse;
 }
 
-}  // namespace
+} // namespace
 
 float fit_positive(int top, const float * x, const float * weight, int n, uint8_t * codes) {
     const float largest = std::max(0.0f, *std::max_element(x, x + n));
@@ -245,4 +248,4 @@ float fit_positive(int top, const float * x, const float * weight, int n, uint8_
     return total.scale();
 }
 
-}  // namespace ggml
+} // namespace ggml

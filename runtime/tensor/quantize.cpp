@@ -24,7 +24,7 @@ Weighted weighted_codec(ggml_type type) {
     }
 }
 
-}  // namespace
+} // namespace
 
 // No codec here needs tables, so there is nothing to prepare or to give back.
 void ggml_quantize_init(ggml_type) {}
@@ -40,8 +40,8 @@ size_t ggml_quantize_chunk(ggml_type type, const float * src, void * dst, int64_
     const ggml::TypeInfo & info = ggml::type_info(type);
     if (info.from_float == nullptr) GGML_ABORT("ggml_quantize_chunk: type %s cannot be written", info.name);
     if (start < 0 || nrows < 0 || n_per_row < 0 || (n_per_row > 0 && start % n_per_row != 0)) {
-        GGML_ABORT("ggml_quantize_chunk: start %lld is not the start of a row of %lld (%lld rows)", (long long)start,
-                   (long long)n_per_row, (long long)nrows);
+        GGML_ABORT("ggml_quantize_chunk: start %lld is not the start of a row of %lld (%lld rows)",
+                   (long long)start, (long long)n_per_row, (long long)nrows);
     }
     const size_t row_bytes = ggml_row_size(type, n_per_row);
     if (nrows == 0 || n_per_row == 0) return 0;

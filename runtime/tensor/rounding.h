@@ -17,29 +17,26 @@ inline float clamped(float v, float low, float high) {
     return v < high ? v : high;
 }
 
-// Nearest integer, ties to even. Limits stay below 2^22: adding 1.5 * 2^23 then leaves the integer in the mantissa.
+// Nearest integer, ties to even. Limits stay below 2^22: adding 1.5 * 2^23 then leaves the integer in the
+// mantissa.
 inline int nearest_code(float v, int low, int high) {
     const float shifted = clamped(v, float(low), float(high)) + 0x1.8p23f;
     return std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(0x1.8p23f);
 }
 
 // Integer part. Used with a half added, as ggml's simple types round.
-inline int floor_code(float v, int low, int high) {
-    return int(clamped(v, float(low), float(high)));
-}
+inline int floor_code(float v, int low, int high) { return int(clamped(v, float(low), float(high))); }
 
 // Nearest integer, ties away from zero.
 inline int round_code(float v, int low, int high) {
     const float bounded = clamped(v, float(low), float(high));
     const int whole = int(bounded);
-    const float rest = bounded - float(whole);  // exact
+    const float rest = bounded - float(whole); // exact
     return whole + int(rest >= 0.5f) - int(rest <= -0.5f);
 }
 
 // 1/d, with 0 for a block of zeros.
-inline float inverse_scale(float d) {
-    return d != 0.0f ? 1.0f / d : 0.0f;
-}
+inline float inverse_scale(float d) { return d != 0.0f ? 1.0f / d : 0.0f; }
 
 inline uint32_t largest_magnitude_bits(const float * x, int n) {
     uint32_t largest = 0;
@@ -47,12 +44,10 @@ inline uint32_t largest_magnitude_bits(const float * x, int n) {
     return largest;
 }
 
-inline bool all_finite(const float * x, int n) {
-    return largest_magnitude_bits(x, n) < 0x7f800000u;
-}
+inline bool all_finite(const float * x, int n) { return largest_magnitude_bits(x, n) < 0x7f800000u; }
 
-// No type with a half-precision scale reaches 2^30 (the largest is 65504 * 128 * 32). Refusing such values keeps
-// the sums of the searches finite.
+// No type with a half-precision scale reaches 2^30 (the largest is 65504 * 128 * 32). Refusing such values
+// keeps the sums of the searches finite.
 inline bool fits_half_scale(const float * x, int n) {
     return largest_magnitude_bits(x, n) < std::bit_cast<uint32_t>(0x1p30f);
 }
@@ -78,4 +73,4 @@ inline float signed_extreme(const float * x, int n) {
 
 inline constexpr uint16_t kHalfNaN = 0x7e00;
 
-}  // namespace ggml
+} // namespace ggml

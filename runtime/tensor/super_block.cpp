@@ -14,17 +14,20 @@ constexpr int kMaxGroup = 32;
 // Per group, before the scales themselves are rounded.
 struct GroupFits {
     float scale[kMaxGroups], offset[kMaxGroups];
-    float weight[kMaxGroups];  // sum of the weights of the group's values
+    float weight[kMaxGroups]; // sum of the weights of the group's values
 };
 
 void plain_weights(const AffineSuperFormat & format, const float * x, float * weight) {
-    const float rms = format.add_rms ? std::sqrt(sum_of_squares(x, format.group) / float(format.group)) : 0.0f;
+    const float rms =
+        format.add_rms ? std::sqrt(sum_of_squares(x, format.group) / float(format.group)) : 0.0f;
     for (int l = 0; l < format.group; ++l) weight[l] = rms + std::fabs(x[l]);
 }
 
-GroupFits fit_groups(const AffineSuperFormat & format, const float * x, const float * importance, uint8_t * codes) {
+GroupFits fit_groups(const AffineSuperFormat & format, const float * x, const float * importance,
+                     uint8_t * codes) {
     GroupFits fits;
-    const float variance = importance ? format.variance_factor * sum_of_squares(x, kSuperBlock) / kSuperBlock : 0.0f;
+    const float variance =
+        importance ? format.variance_factor * sum_of_squares(x, kSuperBlock) / kSuperBlock : 0.0f;
     const int groups = kSuperBlock / format.group;
     for (int g = 0; g < groups; ++g) {
         const int at = g * format.group;
@@ -66,7 +69,7 @@ void code_again(const AffineSuperFormat & format, const float * x, AffineSuperBl
     }
 }
 
-}  // namespace
+} // namespace
 
 void fit_affine_super_block(const AffineSuperFormat & format, const float * x, const float * importance,
                             AffineSuperBlock & out) {
@@ -78,8 +81,10 @@ void fit_affine_super_block(const AffineSuperFormat & format, const float * x, c
     const int groups = kSuperBlock / format.group;
     const GroupFits fits = fit_groups(format, x, importance, out.codes);
     if (importance) {
-        out.d = float_to_half(fit_positive(format.scale_top, fits.scale, fits.weight, groups, out.scale_codes));
-        out.dmin = float_to_half(fit_positive(format.scale_top, fits.offset, fits.weight, groups, out.offset_codes));
+        out.d =
+            float_to_half(fit_positive(format.scale_top, fits.scale, fits.weight, groups, out.scale_codes));
+        out.dmin =
+            float_to_half(fit_positive(format.scale_top, fits.offset, fits.weight, groups, out.offset_codes));
     } else {
         out.d = scale_to_top(format.scale_top, fits.scale, groups, out.scale_codes);
         out.dmin = scale_to_top(format.scale_top, fits.offset, groups, out.offset_codes);
@@ -87,4 +92,4 @@ void fit_affine_super_block(const AffineSuperFormat & format, const float * x, c
     code_again(format, x, out);
 }
 
-}  // namespace ggml
+} // namespace ggml

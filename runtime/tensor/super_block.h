@@ -1,5 +1,5 @@
-// Shared by the K types: super-blocks of 256 values split into groups, each with its own small-integer scale (and
-// offset), which one half-precision number per super-block turns into floats.
+// Shared by the K types: super-blocks of 256 values split into groups, each with its own small-integer scale
+// (and offset), which one half-precision number per super-block turns into floats.
 #pragma once
 
 #include "runtime/tensor/blocks.h"
@@ -30,14 +30,15 @@ inline void pack_4bit(const uint8_t * codes, uint8_t * qs) {
     }
 }
 
-// Six-bit scales and offsets of Q4_K and Q5_K: eight of each in twelve bytes. The upper two bits of the last four
-// live on top of the bytes of the first four.
+// Six-bit scales and offsets of Q4_K and Q5_K: eight of each in twelve bytes. The upper two bits of the last
+// four live on top of the bytes of the first four.
 struct GroupScale {
     int scale, offset;
 };
 inline GroupScale unpack_6bit(const uint8_t * scales, int group) {
     if (group < 4) return {scales[group] & 63, scales[group + 4] & 63};
-    return {(scales[group + 4] & 15) | (scales[group - 4] >> 6) << 4, (scales[group + 4] >> 4) | (scales[group] >> 6) << 4};
+    return {(scales[group + 4] & 15) | (scales[group - 4] >> 6) << 4,
+            (scales[group + 4] >> 4) | (scales[group] >> 6) << 4};
 }
 inline void pack_6bit(const uint8_t * scale_codes, const uint8_t * offset_codes, uint8_t * scales) {
     for (int g = 0; g < 4; ++g) {
@@ -49,16 +50,16 @@ inline void pack_6bit(const uint8_t * scale_codes, const uint8_t * offset_codes,
 
 // How an affine K type (value = d * scale * code - dmin * offset) is searched.
 struct AffineSuperFormat {
-    int group;                // values per group
-    int scale_top;            // largest scale and offset code
-    AffineSearch plain;       // without importance; weights |x|, plus the group's RMS when add_rms
+    int group;          // values per group
+    int scale_top;      // largest scale and offset code
+    AffineSearch plain; // without importance; weights |x|, plus the group's RMS when add_rms
     bool add_rms;
-    AffineSearch weighted;    // with importance; variance = variance_factor * mean square of the super-block
+    AffineSearch weighted; // with importance; variance = variance_factor * mean square of the super-block
     float variance_factor;
 };
 
 struct AffineSuperBlock {
-    uint16_t d, dmin;  // half precision
+    uint16_t d, dmin; // half precision
     uint8_t scale_codes[kMaxGroups], offset_codes[kMaxGroups];
     uint8_t codes[kSuperBlock];
 };
@@ -67,4 +68,4 @@ struct AffineSuperBlock {
 void fit_affine_super_block(const AffineSuperFormat & format, const float * x, const float * importance,
                             AffineSuperBlock & out);
 
-}  // namespace ggml
+} // namespace ggml

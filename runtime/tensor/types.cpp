@@ -73,18 +73,19 @@ constexpr std::array<TypeInfo, GGML_TYPE_COUNT> make_table() {
 
 constexpr std::array<TypeInfo, GGML_TYPE_COUNT> kTypes = make_table();
 
-bool is_known_id(ggml_type type) {
-    return int(type) >= 0 && int(type) < GGML_TYPE_COUNT;
-}
+bool is_known_id(ggml_type type) { return int(type) >= 0 && int(type) < GGML_TYPE_COUNT; }
 
 // Through ggml's API, plain numbers other than the 16-bit floats have no conversions: its clients read them
 // directly and take a null pointer as "nothing to convert".
 ggml_type_traits public_traits(ggml_type type) {
     const TypeInfo & info = kTypes[type];
     const bool converts = info.quantized || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
-    return {info.name,      info.block,
-            0,              info.bytes,
-            info.quantized, converts ? info.to_float : nullptr,
+    return {info.name,
+            info.block,
+            0,
+            info.bytes,
+            info.quantized,
+            converts ? info.to_float : nullptr,
             converts ? info.from_float : nullptr};
 }
 
@@ -94,13 +95,11 @@ std::array<ggml_type_traits, GGML_TYPE_COUNT> make_traits() {
     return traits;
 }
 
-}  // namespace
+} // namespace
 
-const TypeInfo & type_info(ggml_type type) {
-    return is_known_id(type) ? kTypes[type] : kNoType;
-}
+const TypeInfo & type_info(ggml_type type) { return is_known_id(type) ? kTypes[type] : kNoType; }
 
-}  // namespace ggml
+} // namespace ggml
 
 using ggml::type_info;
 
@@ -109,26 +108,18 @@ const ggml_type_traits * ggml_get_type_traits(ggml_type type) {
     return ggml::is_known_id(type) ? &traits[type] : nullptr;
 }
 
-int64_t ggml_blck_size(ggml_type type) {
-    return type_info(type).block;
-}
+int64_t ggml_blck_size(ggml_type type) { return type_info(type).block; }
 
-size_t ggml_type_size(ggml_type type) {
-    return type_info(type).bytes;
-}
+size_t ggml_type_size(ggml_type type) { return type_info(type).bytes; }
 
 double ggml_type_sizef(ggml_type type) {
     const ggml::TypeInfo & info = type_info(type);
     return info.block ? double(info.bytes) / double(info.block) : 0.0;
 }
 
-const char * ggml_type_name(ggml_type type) {
-    return type_info(type).name;
-}
+const char * ggml_type_name(ggml_type type) { return type_info(type).name; }
 
-bool ggml_is_quantized(ggml_type type) {
-    return type_info(type).quantized;
-}
+bool ggml_is_quantized(ggml_type type) { return type_info(type).quantized; }
 
 size_t ggml_row_size(ggml_type type, int64_t ne) {
     const ggml::TypeInfo & info = type_info(type);

@@ -19,12 +19,8 @@ T load(const char * at) {
     return value;
 }
 
-bool finite_half(uint16_t bits) {
-    return (bits & 0x7c00u) != 0x7c00u;
-}
-bool finite_bf16(uint16_t bits) {
-    return (bits & 0x7f80u) != 0x7f80u;
-}
+bool finite_half(uint16_t bits) { return (bits & 0x7c00u) != 0x7c00u; }
+bool finite_bf16(uint16_t bits) { return (bits & 0x7f80u) != 0x7f80u; }
 
 template <class Block>
 bool finite_scale(const char * at) {
@@ -40,9 +36,7 @@ bool finite_scale_and_offset(const char * at) {
     }
 }
 
-bool anything(const char *) {
-    return true;
-}
+bool anything(const char *) { return true; }
 
 using IsValid = bool (*)(const char * block);
 
@@ -77,18 +71,19 @@ IsValid block_check(ggml_type type) {
     }
 }
 
-}  // namespace
+} // namespace
 
 bool ggml_validate_row_data(ggml_type type, const void * data, size_t nbytes) {
     const TypeInfo & info = type_info(type);
     const IsValid is_valid = block_check(type);
     if (is_valid == nullptr) {
-        GGML_LOG_ERROR("ggml_validate_row_data: data of type %s (id %d) cannot be read\n", info.name, int(type));
+        GGML_LOG_ERROR("ggml_validate_row_data: data of type %s (id %d) cannot be read\n", info.name,
+                       int(type));
         return false;
     }
     if (nbytes % info.bytes != 0) {
-        GGML_LOG_ERROR("ggml_validate_row_data: %zu bytes are no whole number of %s blocks of %zu bytes\n", nbytes,
-                       info.name, info.bytes);
+        GGML_LOG_ERROR("ggml_validate_row_data: %zu bytes are no whole number of %s blocks of %zu bytes\n",
+                       nbytes, info.name, info.bytes);
         return false;
     }
     const char * at = static_cast<const char *>(data);

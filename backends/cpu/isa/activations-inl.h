@@ -1,14 +1,15 @@
-// Activation functions on vectors of float, shared by the unary and the gated operators. Built on vector_math-inl.h;
-// each is a function object f(d, x). The scalar definitions are in kernels/unary/activations.h.
+// Activation functions on vectors of float, shared by the unary and the gated operators. Built on
+// vector_math-inl.h; each is a function object f(d, x). The scalar definitions are in
+// kernels/unary/activations.h.
 #if defined(GGML_CPU_ISA_ACTIVATIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-    #ifdef GGML_CPU_ISA_ACTIVATIONS_INL_H_
-        #undef GGML_CPU_ISA_ACTIVATIONS_INL_H_
-    #else
-        #define GGML_CPU_ISA_ACTIVATIONS_INL_H_
-    #endif
+#    ifdef GGML_CPU_ISA_ACTIVATIONS_INL_H_
+#        undef GGML_CPU_ISA_ACTIVATIONS_INL_H_
+#    else
+#        define GGML_CPU_ISA_ACTIVATIONS_INL_H_
+#    endif
 
-    #include "backends/cpu/isa/vector_math-inl.h"
-    #include "hwy/highway.h"
+#    include "backends/cpu/isa/vector_math-inl.h"
+#    include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
@@ -25,8 +26,8 @@ struct Silu {
     }
 };
 
-// The tanh form written as x * sigmoid(2u), which is the same function and loses nothing for negative x. Error below
-// 2^-22 |x|.
+// The tanh form written as x * sigmoid(2u), which is the same function and loses nothing for negative x.
+// Error below 2^-22 |x|.
 struct Gelu {
     template <class D, class V>
     HWY_INLINE V operator()(D d, V x) const {
@@ -55,7 +56,7 @@ struct Relu {
     }
 };
 
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -2,10 +2,10 @@
 
 #include "backends/cpu/isa/simd_targets.h"
 #include "hwy/targets.h"
+#include "runtime/base/env.h"
 #include "runtime/base/log.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #if defined(__aarch64__)
@@ -76,18 +76,14 @@ void cap_highway(const CpuFeatures & f, Isa cap) {
 }
 
 Isa cap_from_environment() {
-    const char * value = std::getenv("GGML_CPU_ISA");
-    if (value == nullptr || *value == '\0') return Isa::all;
+    const EnvSetting & setting = env_setting(EnvId::cpu_isa);
+    if (!setting.status.ok()) GGML_LOG_ERROR("%s\n", setting.status.message().c_str());
+    const char * value = env_variable(EnvId::cpu_isa).values[size_t(setting.index)];
     for (int i = 0; i <= int(Isa::all); ++i) {
         if (std::strcmp(value, kIsaNames[i]) != 0) continue;
         if (has_level(detected_features(), Isa(i))) return Isa(i);
         GGML_LOG_ERROR("GGML_CPU_ISA=%s: this processor has no %s; using what it has\n", value, value);
-        return Isa::all;
     }
-    GGML_LOG_ERROR(
-        "GGML_CPU_ISA=%s is not known; valid: auto, baseline, avx2, avxvnni, avx512, avx512vnni, neon, "
-        "dotprod; using auto\n",
-        value);
     return Isa::all;
 }
 

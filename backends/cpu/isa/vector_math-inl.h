@@ -1,20 +1,21 @@
-// Elementary functions on vectors of float, for any Highway target. Each states its largest error in ulp of the
-// float result, measured over a dense sample of all floats on every x86 target
-// (tests/backends/cpu/kernels/unary/vector_math_test.cpp repeats it, coarser). Lanes are independent: a value gives the same bits in any lane and any vector length of a target.
-// Infinities, NaN, zeros, subnormal arguments and results are handled; nothing depends on the rounding of the
-// argument's neighbours, nothing touches the floating-point environment.
+// Elementary functions on vectors of float, for any Highway target. Each states its largest error in ulp of
+// the float result, measured over a dense sample of all floats on every x86 target
+// (tests/backends/cpu/kernels/unary/vector_math_test.cpp repeats it, coarser). Lanes are independent: a value
+// gives the same bits in any lane and any vector length of a target. Infinities, NaN, zeros, subnormal
+// arguments and results are handled; nothing depends on the rounding of the argument's neighbours, nothing
+// touches the floating-point environment.
 //
 // Include after hwy/highway.h in a per-target file (see simd_targets.h); d is a float tag of that target.
 #if defined(GGML_CPU_ISA_VECTOR_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-    #ifdef GGML_CPU_ISA_VECTOR_MATH_INL_H_
-        #undef GGML_CPU_ISA_VECTOR_MATH_INL_H_
-    #else
-        #define GGML_CPU_ISA_VECTOR_MATH_INL_H_
-    #endif
+#    ifdef GGML_CPU_ISA_VECTOR_MATH_INL_H_
+#        undef GGML_CPU_ISA_VECTOR_MATH_INL_H_
+#    else
+#        define GGML_CPU_ISA_VECTOR_MATH_INL_H_
+#    endif
 
-    #include "hwy/highway.h"
+#    include "hwy/highway.h"
 
-    #include <cmath>
+#    include <cmath>
 
 HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
@@ -70,12 +71,12 @@ HWY_INLINE V scale_pow2(D d, V y, V /*n*/, V shifted) {
     const V b = hn::BitCast(d, hn::Add(hn::ShiftLeft<23>(hn::Sub(n, half)), one));
     return hn::Mul(hn::Mul(y, a), b);
 }
-    #if HWY_TARGET <= HWY_AVX3
+#    if HWY_TARGET <= HWY_AVX3
 HWY_INLINE hn::Vec512<float> scale_pow2(hn::Full512<float>, hn::Vec512<float> y, hn::Vec512<float> n,
                                         hn::Vec512<float> /*shifted*/) {
     return hn::Vec512<float>{_mm512_scalef_ps(y.raw, n.raw)};
 }
-    #endif
+#    endif
 
 // log(1 + f) + e ln 2 for 1 + f in [sqrt(1/2), sqrt(2)] and integral e. Small terms are summed first.
 template <class D, class V = hn::Vec<D>>
@@ -95,7 +96,7 @@ HWY_INLINE V log_core(D d, V f, V e) {
     return hn::MulAdd(e, hn::Set(d, kLn2High), hn::Add(f, t));
 }
 
-}  // namespace math
+} // namespace math
 
 // e^x, error < 1.1 ulp.
 template <class D, class V = hn::Vec<D>>
@@ -112,7 +113,7 @@ HWY_INLINE V vexp(D d, V x) {
 // Cheaper than vexp where exponents are taken relative to a maximum and tiny weights do not matter.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V vexp_nonpositive(D d, V x) {
-    const V lowest = hn::Set(d, -0x1.5d589ep6f);  // log(2^-126), rounded towards zero
+    const V lowest = hn::Set(d, -0x1.5d589ep6f); // log(2^-126), rounded towards zero
     V n, shifted;
     const V r = math::reduce_ln2(d, hn::Max(x, lowest), n, shifted);
     const V p = hn::MulAdd(hn::Mul(r, r), math::expm1_tail(d, r), r);
@@ -146,7 +147,7 @@ HWY_INLINE V vlog(D d, V x) {
     const auto tiny = hn::Lt(x, hn::Set(d, 0x1p-126f));
     const V scaled = hn::IfThenElse(tiny, hn::Mul(x, hn::Set(d, 0x1p25f)), x);
     const auto bits = hn::BitCast(di, scaled);
-    const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));  // bits of sqrt(1/2)
+    const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3))); // bits of sqrt(1/2)
     const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e)));
     const V exponent = hn::Sub(hn::ConvertTo(d, e), hn::IfThenElseZero(tiny, hn::Set(d, 25.0f)));
     V y = math::log_core(d, hn::Sub(m, hn::Set(d, 1.0f)), exponent);
@@ -160,7 +161,7 @@ HWY_INLINE V vlog(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V vlog1p_unit(D d, V y) {
     const V one = hn::Set(d, 1.0f);
-    const auto upper = hn::Gt(y, hn::Set(d, 0x1.a8279ap-2f));  // sqrt(2) - 1
+    const auto upper = hn::Gt(y, hn::Set(d, 0x1.a8279ap-2f)); // sqrt(2) - 1
     const V f = hn::IfThenElse(upper, hn::Mul(hn::Sub(y, one), hn::Set(d, 0.5f)), y);
     return math::log_core(d, f, hn::IfThenElseZero(upper, one));
 }
@@ -169,7 +170,7 @@ HWY_INLINE V vlog1p_unit(D d, V y) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V vtanh(D d, V x) {
     const V magnitude = hn::Abs(x);
-    const V t = vexpm1(d, hn::Mul(magnitude, hn::Set(d, -2.0f)));  // in [-1, 0]: no overflow, no cancellation
+    const V t = vexpm1(d, hn::Mul(magnitude, hn::Set(d, -2.0f))); // in [-1, 0]: no overflow, no cancellation
     const V y = hn::Div(hn::Neg(t), hn::Add(t, hn::Set(d, 2.0f)));
     return hn::CopySign(y, x);
 }
@@ -185,7 +186,7 @@ HWY_INLINE V vsigmoid(D d, V x) {
 // Error function, error < 1.5 ulp; odd.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V verf(D d, V x) {
-    const V a = hn::Min(hn::Abs(x), hn::Set(d, 3.95f));  // erf(3.95) rounds to 1
+    const V a = hn::Min(hn::Abs(x), hn::Set(d, 3.95f)); // erf(3.95) rounds to 1
     // |x| < 1: erf(x) / x - 1 as a polynomial in x^2, error 2^-34.
     const V z = hn::Mul(a, a);
     V p = hn::MulAdd(z, hn::Set(d, -0x1.4383fap-17f), hn::Set(d, 0x1.d8268cp-14f));
@@ -238,49 +239,50 @@ HWY_INLINE void sin_cos_reduced(D d, V r, VI q, V & sine, V & cosine) {
     const auto odd = hn::MaskFromVec(hn::BitCast(d, hn::Sub(hn::Zero(di), hn::And(q, hn::Set(di, 1)))));
     // Bit 1 of q (sine) and of q + 1 (cosine) moved to the sign.
     const V sine_sign = hn::BitCast(d, hn::ShiftLeft<30>(hn::And(q, hn::Set(di, 2))));
-    const V cosine_sign = hn::BitCast(d, hn::ShiftLeft<30>(hn::And(hn::Add(q, hn::Set(di, 1)), hn::Set(di, 2))));
+    const V cosine_sign =
+        hn::BitCast(d, hn::ShiftLeft<30>(hn::And(hn::Add(q, hn::Set(di, 1)), hn::Set(di, 2))));
     sine = hn::Xor(hn::IfThenElse(odd, c, s), sine_sign);
     cosine = hn::Xor(hn::IfThenElse(odd, s, c), cosine_sign);
 }
 
-}  // namespace math
+} // namespace math
 
 // A vector of doubles with half as many lanes; the one-lane target has no halves and uses the low one only.
-    #if HWY_TARGET == HWY_SCALAR
+#    if HWY_TARGET == HWY_SCALAR
 template <class D>
 using DoubleTag = hn::Rebind<double, D>;
-    #else
+#    else
 template <class D>
 using DoubleTag = hn::Repartition<double, D>;
-    #endif
+#    endif
 
 // The float vector of two vectors of doubles, and back (exact).
 template <class D, class VD, class V = hn::Vec<D>>
 HWY_INLINE V demote_pair(D d, VD low, VD high) {
-    #if HWY_TARGET == HWY_SCALAR
+#    if HWY_TARGET == HWY_SCALAR
     (void)high;
     return hn::DemoteTo(d, low);
-    #else
+#    else
     const hn::Half<D> dh;
     return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
-    #endif
+#    endif
 }
 template <class D, class V, class VD = hn::Vec<DoubleTag<D>>>
 HWY_INLINE void promote_pair(D d, V x, VD & low, VD & high) {
     const DoubleTag<D> dd;
-    #if HWY_TARGET == HWY_SCALAR
+#    if HWY_TARGET == HWY_SCALAR
     (void)d;
     low = high = hn::PromoteTo(dd, x);
-    #else
+#    else
     const hn::Half<D> dh;
     low = hn::PromoteTo(dd, hn::LowerHalf(dh, x));
     high = hn::PromoteTo(dd, hn::UpperHalf(dh, x));
     (void)d;
-    #endif
+#    endif
 }
 
-// sin and cos of angles given as doubles (low and high half of the float vector), error < 1.6 ulp of the float
-// result. For |theta| <= math::kMaxReducedAngle; the caller checks.
+// sin and cos of angles given as doubles (low and high half of the float vector), error < 1.6 ulp of the
+// float result. For |theta| <= math::kMaxReducedAngle; the caller checks.
 template <class D, class V = hn::Vec<D>, class VD>
 HWY_INLINE void vsin_cos_small(D d, VD theta_low, VD theta_high, V & sine, V & cosine) {
     const DoubleTag<D> dd;
@@ -312,7 +314,7 @@ HWY_INLINE void vsin_cos(D d, V x, V & sine, V & cosine) {
     cosine = hn::Load(d, c);
 }
 
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

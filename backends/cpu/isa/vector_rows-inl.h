@@ -1,18 +1,18 @@
-// Loops over contiguous rows of floats for any Highway target: element by element with one, two or three inputs,
-// and reductions. The last partial vector goes through a small buffer, so nothing outside the row is touched.
-// Reductions add in a fixed order that depends on the length and the target only.
+// Loops over contiguous rows of floats for any Highway target: element by element with one, two or three
+// inputs, and reductions. The last partial vector goes through a small buffer, so nothing outside the row is
+// touched. Reductions add in a fixed order that depends on the length and the target only.
 #if defined(GGML_CPU_ISA_VECTOR_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-    #ifdef GGML_CPU_ISA_VECTOR_ROWS_INL_H_
-        #undef GGML_CPU_ISA_VECTOR_ROWS_INL_H_
-    #else
-        #define GGML_CPU_ISA_VECTOR_ROWS_INL_H_
-    #endif
+#    ifdef GGML_CPU_ISA_VECTOR_ROWS_INL_H_
+#        undef GGML_CPU_ISA_VECTOR_ROWS_INL_H_
+#    else
+#        define GGML_CPU_ISA_VECTOR_ROWS_INL_H_
+#    endif
 
-    #include "backends/cpu/isa/vector_math-inl.h"
-    #include "hwy/highway.h"
+#    include "backends/cpu/isa/vector_math-inl.h"
+#    include "hwy/highway.h"
 
-    #include <cstdint>
-    #include <cstring>
+#    include <cstdint>
+#    include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
@@ -90,7 +90,7 @@ class DoubleSum {
     VD low_, high_;
 };
 
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -27,8 +27,7 @@ ggml_tensor * owner_of(ggml_tensor * t) { return t->view_src != nullptr ? t->vie
 
 } // namespace
 
-RandomGraph::RandomGraph(uint32_t seed, const RandomGraphOptions & options)
-    : random_(seed), options_(options) {
+ByteGraph::ByteGraph(uint32_t seed, const ByteGraphOptions & options) : random_(seed), options_(options) {
     for (int i = 0; i < options.n_leafs; ++i) {
         tensors_.push_back(m_.leaf(int64_t(random_() % 4 * 50)));
         if (random_() % 2 == 0) ggml_set_input(tensors_.back());
@@ -39,13 +38,13 @@ RandomGraph::RandomGraph(uint32_t seed, const RandomGraphOptions & options)
     if (options.skips) choose_skipped();
 }
 
-ggml_tensor * RandomGraph::any() {
+ggml_tensor * ByteGraph::any() {
     // Mostly recent tensors, so that most of them die early.
     const size_t reach = random_() % 4 == 0 ? tensors_.size() : std::min<size_t>(tensors_.size(), 5);
     return tensors_[tensors_.size() - 1 - random_() % reach];
 }
 
-void RandomGraph::add_random_node() {
+void ByteGraph::add_random_node() {
     static constexpr ggml_op kOps[] = {GGML_OP_ADD, GGML_OP_MUL, GGML_OP_SQR, GGML_OP_SCALE, GGML_OP_CUSTOM};
     ggml_tensor *a = any(), *b = any(), *t = nullptr;
     const ggml_op op = kOps[random_() % std::size(kOps)];
@@ -75,7 +74,7 @@ void RandomGraph::add_random_node() {
 }
 
 // Nodes whose results only other nodes of the graph see.
-void RandomGraph::choose_skipped() {
+void ByteGraph::choose_skipped() {
     std::set<const ggml_tensor *> visible;
     for (ggml_tensor * t : tensors_) {
         if ((t->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 || use_count(graph_, t) == 0)
@@ -89,11 +88,11 @@ void RandomGraph::choose_skipped() {
     }
 }
 
-bool RandomGraph::is_skipped(const ggml_tensor * t) const {
+bool ByteGraph::is_skipped(const ggml_tensor * t) const {
     return skip_set_.count(t->view_src != nullptr ? t->view_src : t) != 0;
 }
 
-void RandomGraph::give_separate_storage() {
+void ByteGraph::give_separate_storage() {
     for (ggml_tensor * t : tensors_) {
         if (t->view_src == nullptr) {
             storage_.emplace_back(size_t(t->ne[0]) + 1);
@@ -105,7 +104,7 @@ void RandomGraph::give_separate_storage() {
     }
 }
 
-void RandomGraph::fill_leafs() const {
+void ByteGraph::fill_leafs() const {
     for (int i = 0; i < graph_->n_leafs; ++i) {
         ggml_tensor * t = graph_->leafs[i];
         write_pattern(static_cast<uint8_t *>(t->data), t->ne[0], uint64_t(i) + 1);
@@ -113,7 +112,7 @@ void RandomGraph::fill_leafs() const {
 }
 
 // What a skipped node stands for is computed by its reader, from sources that must still be there.
-uint64_t RandomGraph::value_of(const ggml_tensor * t) const {
+uint64_t ByteGraph::value_of(const ggml_tensor * t) const {
     if (!is_skipped(t)) return hash_bytes(t);
     std::vector<uint8_t> bytes;
     const ggml_tensor * owner = t->view_src != nullptr ? t->view_src : t;
@@ -124,7 +123,7 @@ uint64_t RandomGraph::value_of(const ggml_tensor * t) const {
     return hash_bytes(&shown);
 }
 
-uint64_t RandomGraph::hash_of_sources(const ggml_tensor * node) const {
+uint64_t ByteGraph::hash_of_sources(const ggml_tensor * node) const {
     uint64_t hash = uint64_t(node->op);
     for (const ggml_tensor * src : node->src) {
         if (src != nullptr) hash = mix(hash, value_of(src));
@@ -132,7 +131,7 @@ uint64_t RandomGraph::hash_of_sources(const ggml_tensor * node) const {
     return hash;
 }
 
-std::vector<uint64_t> RandomGraph::run() const {
+std::vector<uint64_t> ByteGraph::run() const {
     std::vector<uint64_t> results;
     for (int i = 0; i < graph_->n_nodes; ++i) {
         ggml_tensor * node = graph_->nodes[i];

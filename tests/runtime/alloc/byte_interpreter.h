@@ -12,7 +12,7 @@
 
 namespace ggml::test {
 
-struct RandomGraphOptions {
+struct ByteGraphOptions {
     int n_leafs = 6;
     int n_nodes = 60;
     bool writers = true; // operators that write over a tensor or part of it
@@ -20,9 +20,9 @@ struct RandomGraphOptions {
 };
 
 // The same seed gives the same graph in every instance.
-class RandomGraph {
+class ByteGraph {
   public:
-    RandomGraph(uint32_t seed, const RandomGraphOptions & options);
+    ByteGraph(uint32_t seed, const ByteGraphOptions & options);
 
     ggml_cgraph * graph() const { return graph_; }
     const std::vector<ggml_tensor *> & skipped() const { return skipped_; }
@@ -44,7 +44,7 @@ class RandomGraph {
 
     GraphMaker m_;
     std::mt19937 random_;
-    RandomGraphOptions options_;
+    ByteGraphOptions options_;
     std::vector<ggml_tensor *> tensors_; // in order of creation
     std::vector<ggml_tensor *> skipped_;
     std::set<const ggml_tensor *> skip_set_;

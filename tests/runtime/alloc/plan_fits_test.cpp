@@ -1,5 +1,6 @@
 #include "runtime/alloc/plan.h"
 
+#include "ggml-graph.h"
 #include "tests/runtime/graph/graph_maker.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ class PlanFits : public testing::Test {
 
     Sample planned;
     BufferSpec spec;
-    Plan plan;
+    GraphPlan plan;
 };
 
 TEST_F(PlanFits, an_equal_graph_of_other_tensors) {
@@ -95,7 +96,7 @@ TEST_F(PlanFits, a_tensor_that_brings_storage_but_not_one_that_lost_it) {
     EXPECT_TRUE(fits_after([&](Sample & s) { s.a->data = memory; }));
     Sample with_data;
     with_data.a->data = memory;
-    Plan other;
+    GraphPlan other;
     ASSERT_TRUE(make_plan(request(with_data.graph()), other));
     Sample without;
     EXPECT_FALSE(plan_fits(other, request(without.graph())));
@@ -109,11 +110,39 @@ TEST_F(PlanFits, only_the_same_skipped_positions) {
     ggml_cgraph * g = s.graph();
     EXPECT_FALSE(plan_fits(plan, request(g, &skip_c)));
     EXPECT_TRUE(plan_fits(plan, request(g, &skip_other)));
-    Plan skipping;
+    GraphPlan skipping;
     ASSERT_TRUE(make_plan(request(g, &skip_c), skipping));
     EXPECT_TRUE(plan_fits(skipping, request(g, &skip_c)));
     EXPECT_FALSE(plan_fits(skipping, request(g)));
     EXPECT_TRUE(plan_fits(skipping, request(planned.graph(), &skip_other))) << "same position, rebuilt graph";
+}
+
+// Two copies of an input take turns; the graph lists both and reads one.
+struct Rotating {
+    explicit Rotating(int current, bool permanent = true) {
+        ggml_tensor * copies[] = {m.leaf(), m.leaf()};
+        for (ggml_tensor * t : copies) {
+            ggml_set_input(t);
+            if (permanent) ggml_set_output(t);
+        }
+        ggml_tensor * shown = m.view(copies[current], 64);
+        ggml_tensor * x = m.node(GGML_OP_CUSTOM, {shown, copies[current]});
+        graph = ggml_new_graph(m.ctx());
+        for (ggml_tensor * t : copies) EXPECT_EQ(ggml_graph_add_leaf(graph, t), GGML_STATUS_SUCCESS);
+        for (ggml_tensor * t : {copies[current], shown, x}) ggml_graph_add_node(graph, t);
+    }
+    GraphMaker m;
+    ggml_cgraph * graph;
+};
+
+TEST_F(PlanFits, permanent_leafs_in_place_of_each_other_but_not_ones_that_are_reused) {
+    GraphPlan permanent, reused;
+    ASSERT_TRUE(make_plan(request(Rotating(0).graph), permanent));
+    EXPECT_TRUE(plan_fits(permanent, request(Rotating(1).graph)));
+    EXPECT_TRUE(plan_fits(permanent, request(Rotating(0).graph)));
+    EXPECT_FALSE(plan_fits(permanent, request(Rotating(1, false).graph)));
+    ASSERT_TRUE(make_plan(request(Rotating(0, false).graph), reused));
+    EXPECT_FALSE(plan_fits(reused, request(Rotating(1, false).graph)));
 }
 
 TEST_F(PlanFits, an_unlisted_source_only_while_it_stays_unlisted) {
@@ -125,7 +154,7 @@ TEST_F(PlanFits, an_unlisted_source_only_while_it_stays_unlisted) {
         return g;
     };
     Sample s, t, u;
-    Plan of_part;
+    GraphPlan of_part;
     ASSERT_TRUE(make_plan(request(part(s, false)), of_part));
     EXPECT_TRUE(plan_fits(of_part, request(part(t, false))));
     EXPECT_FALSE(plan_fits(of_part, request(part(u, true))));

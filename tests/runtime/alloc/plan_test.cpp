@@ -51,7 +51,7 @@ struct Planned {
     ggml_cgraph * graph;
     TensorNumbers skipped;
     BufferSpec spec;
-    Plan plan;
+    GraphPlan plan;
 };
 
 ggml_tensor * chain(GraphMaker & m, ggml_tensor * t, ggml_op op, int n) {
@@ -239,7 +239,7 @@ TEST(plan, does_not_run_in_place_when_the_result_needs_more_room) {
     spec.tensor_bytes = [](const ggml_tensor * t, const void *) -> size_t {
         return t->op == GGML_OP_SQR ? 100 : 64; // as a backend that pads some results
     };
-    Plan plan;
+    GraphPlan plan;
     ASSERT_TRUE(make_plan({m.graph({x}), nullptr, nullptr, {&spec, 1}, nullptr}, plan));
     EXPECT_EQ(plan.tensors[size_t(plan.nodes[1])].in_place_of, kNoId);
 }
@@ -325,7 +325,7 @@ TEST(plan, a_tensor_too_large_for_an_address_is_refused_with_its_name) {
     BufferSpec spec;
     spec.alignment = 64;
     spec.tensor_bytes = [](const ggml_tensor *, const void *) { return SIZE_MAX; };
-    Plan plan;
+    GraphPlan plan;
     test::LogCapture log;
     EXPECT_FALSE(make_plan({m.graph({x}), nullptr, nullptr, {&spec, 1}, nullptr}, plan));
     EXPECT_NE(log.text.find("too large"), std::string::npos);
@@ -336,7 +336,7 @@ TEST(plan, a_buffer_id_out_of_range_is_refused) {
     ggml_tensor * x = m.node(GGML_OP_CUSTOM, {m.leaf()});
     for (int id : {-1, 1}) {
         BufferSpec spec;
-        Plan plan;
+        GraphPlan plan;
         test::LogCapture log;
         EXPECT_FALSE(make_plan({m.graph({x}), &id, nullptr, {&spec, 1}, nullptr}, plan));
         EXPECT_NE(log.text.find("buffer id"), std::string::npos);

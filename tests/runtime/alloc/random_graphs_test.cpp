@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint32_t kGraphs = 300;
 
-std::vector<uint64_t> expected(uint32_t seed, const RandomGraphOptions & options) {
-    RandomGraph reference(seed, options);
+std::vector<uint64_t> expected(uint32_t seed, const ByteGraphOptions & options) {
+    ByteGraph reference(seed, options);
     reference.give_separate_storage();
     reference.fill_leafs();
     return reference.run();
@@ -35,7 +35,7 @@ TEST(random_graphs, in_one_buffer) {
     for (uint32_t seed = 0; seed < kGraphs; ++seed) {
         TestBuffers buffers(8);
         ggml_gallocr_t galloc = ggml_gallocr_new(buffers);
-        RandomGraph g(seed, {});
+        ByteGraph g(seed, {});
         ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc, g.graph()));
         g.fill_leafs();
         EXPECT_EQ(g.run(), expected(seed, {})) << "seed " << seed;
@@ -50,7 +50,7 @@ TEST(random_graphs, in_chunks_of_limited_size) {
     for (uint32_t seed = 0; seed < kGraphs; ++seed) {
         TestBuffers buffers(16, 512);
         ggml_gallocr_t galloc = ggml_gallocr_new(buffers);
-        RandomGraph g(seed, {});
+        ByteGraph g(seed, {});
         ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc, g.graph()));
         EXPECT_GT(buffers.n_buffers, 1);
         g.fill_leafs();
@@ -64,7 +64,7 @@ TEST(random_graphs, in_several_buffers) {
         TestBuffers one(8), two(32), three(8, 256);
         ggml_backend_buffer_type_t types[] = {one, two, three, one};
         ggml_gallocr_t galloc = ggml_gallocr_new_n(types, 4);
-        RandomGraph g(seed, {});
+        ByteGraph g(seed, {});
         std::mt19937 random(seed);
         std::vector<int> node_ids, leaf_ids;
         for (int i = 0; i < g.graph()->n_nodes; ++i) node_ids.push_back(int(random() % 4));
@@ -81,14 +81,14 @@ TEST(random_graphs, in_several_buffers) {
 }
 
 TEST(random_graphs, with_skipped_nodes_computed_by_their_readers) {
-    RandomGraphOptions options;
+    ByteGraphOptions options;
     options.writers = false;
     options.skips = true;
     size_t n_skipped = 0;
     for (uint32_t seed = 0; seed < kGraphs; ++seed) {
         TestBuffers buffers(8);
         ggml_gallocr_t galloc = ggml_gallocr_new(buffers);
-        RandomGraph g(seed, options);
+        ByteGraph g(seed, options);
         n_skipped += g.skipped().size();
         ggml_gallocr_set_skipped_tensors(galloc, g.skipped().data(), g.skipped().size());
         ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc, g.graph()));
@@ -105,7 +105,7 @@ TEST(random_graphs, one_after_another_from_the_same_allocator) {
     ggml_gallocr_t galloc = ggml_gallocr_new(buffers);
     for (uint32_t seed = 0; seed < kGraphs; ++seed) {
         for (int repeat = 0; repeat < 2; ++repeat) { // the second time the plan is still there
-            RandomGraph g(seed, {});
+            ByteGraph g(seed, {});
             ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc, g.graph()));
             g.fill_leafs();
             EXPECT_EQ(g.run(), expected(seed, {})) << "seed " << seed;

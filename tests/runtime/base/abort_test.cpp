@@ -2,12 +2,11 @@
 
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace {
 
-void announce(const char * message) {
-    std::fprintf(stderr, "callback saw <%s>\n", message);
-}
+void announce(const char * message) { std::fprintf(stderr, "callback saw <%s>\n", message); }
 
 ggml_tensor shaped(ggml_type type, int64_t ne0, int64_t ne1) {
     ggml_tensor t = {};
@@ -19,7 +18,8 @@ ggml_tensor shaped(ggml_type type, int64_t ne0, int64_t ne1) {
 }
 
 TEST(abort_death_test, prints_file_line_and_message) {
-    EXPECT_DEATH(ggml_abort("some_file.c", 42, "value %d is %s", 7, "odd"), "some_file\\.c:42: value 7 is odd");
+    EXPECT_DEATH(ggml_abort("some_file.c", 42, "value %d is %s", 7, "odd"),
+                 "some_file\\.c:42: value 7 is odd");
 }
 
 TEST(abort_death_test, hands_the_message_to_the_callback_instead_of_printing_it) {
@@ -55,4 +55,4 @@ TEST(shape_check, passes_over_what_holds) {
     SUCCEED();
 }
 
-}  // namespace
+} // namespace

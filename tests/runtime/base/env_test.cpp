@@ -67,4 +67,4 @@ TEST(env, markdown_has_a_row_for_every_variable) {
     EXPECT_EQ(text.rfind("| Variable | Values | Default | Meaning |\n", 0), 0u);
 }
 
-}  // namespace
+} // namespace

@@ -19,13 +19,12 @@ constexpr int kCodes = 65536;
 double half_by_definition(uint32_t code) {
     const int exponent = int((code >> 10) & 31);
     const int mantissa = int(code & 0x3ff);
-    const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+    const double magnitude =
+        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
     return code & 0x8000 ? -magnitude : magnitude;
 }
 
-bool is_half_nan(uint32_t code) {
-    return (code & 0x7fff) > 0x7c00;
-}
+bool is_half_nan(uint32_t code) { return (code & 0x7fff) > 0x7c00; }
 
 TEST(half, reads_every_code_as_the_format_defines_it) {
     for (uint32_t code = 0; code < kCodes; ++code) {
@@ -52,7 +51,7 @@ TEST(half, rounds_ties_to_the_even_code_and_neighbours_to_the_nearest) {
     for (uint32_t code = 0; code < 0x7bff; ++code) {
         const float low = half_to_float(uint16_t(code));
         const float high = half_to_float(uint16_t(code + 1));
-        const float middle = low + (high - low) / 2;  // exact: a half has 13 bits less than a float
+        const float middle = low + (high - low) / 2; // exact: a half has 13 bits less than a float
         const uint32_t even = code % 2 == 0 ? code : code + 1;
         EXPECT_EQ(float_to_half(middle), even) << code;
         EXPECT_EQ(float_to_half(std::nextafter(middle, 0.0f)), code) << code;
@@ -69,7 +68,7 @@ TEST(half, overflows_to_infinity_from_65520) {
 }
 
 TEST(half, underflows_to_zero_with_the_sign_kept) {
-    EXPECT_EQ(float_to_half(0x1p-25f), 0);  // a tie: zero is even
+    EXPECT_EQ(float_to_half(0x1p-25f), 0); // a tie: zero is even
     EXPECT_EQ(float_to_half(std::nextafter(0x1p-25f, 1.0f)), 1);
     EXPECT_EQ(float_to_half(std::numeric_limits<float>::denorm_min()), 0);
     EXPECT_EQ(float_to_half(-0x1p-25f), 0x8000);
@@ -140,4 +139,4 @@ TEST(bf16, public_rows_agree_with_the_scalar_functions_at_every_length) {
     }
 }
 
-}  // namespace
+} // namespace

@@ -44,4 +44,4 @@ TEST(file, opens_utf8_paths_and_returns_null_for_missing_ones) {
     EXPECT_EQ(ggml_fopen(path.c_str(), "rb"), nullptr);
 }
 
-}  // namespace
+} // namespace

@@ -65,4 +65,4 @@ TEST_F(Log, callback_may_log_and_replace_itself) {
     EXPECT_EQ(inner.seen[0].second, "inside\n");
 }
 
-}  // namespace
+} // namespace

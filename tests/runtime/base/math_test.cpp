@@ -43,4 +43,4 @@ TEST(math, ceil_div_counts_whole_units) {
     EXPECT_EQ(ceil_div(8, 4), 2);
 }
 
-}  // namespace
+} // namespace

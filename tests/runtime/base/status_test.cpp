@@ -30,8 +30,8 @@ TEST(status, out_of_memory_says_how_much_for_what) {
 TEST(status, every_public_code_has_its_own_text) {
     std::set<std::string> texts;
     for (int code = -3; code <= 1; ++code) texts.insert(ggml_status_to_string(ggml_status(code)));
-    EXPECT_EQ(texts.size(), 5u);  // four codes and one text for all others
+    EXPECT_EQ(texts.size(), 5u); // four codes and one text for all others
     EXPECT_STREQ(ggml_status_to_string(ggml_status(77)), ggml_status_to_string(ggml_status(-3)));
 }
 
-}  // namespace
+} // namespace

@@ -30,4 +30,4 @@ TEST(threadpool_params, match_compares_everything_but_the_paused_state) {
     EXPECT_TRUE(differs([](ggml_threadpool_params & p) { p.cpumask[GGML_MAX_N_THREADS - 1] = true; }));
 }
 
-}  // namespace
+} // namespace

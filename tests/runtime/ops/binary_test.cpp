@@ -48,9 +48,11 @@ TEST(add_cast, gives_the_asked_type) {
     OpGraph g;
     ggml_tensor * a = g.input("a", {32, 4, 1, 1}, GGML_TYPE_Q8_0);
     ggml_tensor * b = g.input("b", {32, 2, 1, 1});
-    expect_node(ggml_add_cast(g, a, b, GGML_TYPE_F32), {GGML_OP_ADD, GGML_TYPE_F32, {32, 4, 1, 1}, {"a", "b"}});
-    expect_stops({"ggml_add_cast", "q8_0 [32, 4, 1, 1]"},
-                 [&] { ggml_add_cast(g, a, g.input("c", {16, 2, 1, 1}), GGML_TYPE_F32); });
+    expect_node(ggml_add_cast(g, a, b, GGML_TYPE_F32),
+                {GGML_OP_ADD, GGML_TYPE_F32, {32, 4, 1, 1}, {"a", "b"}});
+    expect_stops({"ggml_add_cast", "q8_0 [32, 4, 1, 1]"}, [&] {
+        ggml_add_cast(g, a, g.input("c", {16, 2, 1, 1}), GGML_TYPE_F32);
+    });
     expect_stops({"ggml_add_cast"}, [&] { ggml_add_cast(g, b, b, GGML_TYPE_F16); });
 }
 
@@ -60,8 +62,9 @@ TEST(add_id, needs_one_id_per_row) {
     ggml_tensor * b = g.input("b", {8, 7, 1, 1});
     ggml_tensor * ids = g.input("ids", {2, 5, 1, 1}, GGML_TYPE_I32);
     expect_node(ggml_add_id(g, a, b, ids), {GGML_OP_ADD_ID, GGML_TYPE_F32, {8, 2, 5, 1}, {"a", "b", "ids"}});
-    expect_stops({"ggml_add_id", "i32 [5, 2, 1, 1]"},
-                 [&] { ggml_add_id(g, a, b, g.input("c", {5, 2, 1, 1}, GGML_TYPE_I32)); });
+    expect_stops({"ggml_add_id", "i32 [5, 2, 1, 1]"}, [&] {
+        ggml_add_id(g, a, b, g.input("c", {5, 2, 1, 1}, GGML_TYPE_I32));
+    });
     expect_stops({"ggml_add_id"}, [&] { ggml_add_id(g, a, b, g.input("c", {2, 5, 1, 1})); });
     expect_stops({"ggml_add_id"}, [&] { ggml_add_id(g, a, g.input("c", {4, 7, 1, 1}), ids); });
 }
@@ -82,5 +85,5 @@ TEST(add1, adds_a_scalar_to_padded_rows) {
 
 #pragma GCC diagnostic pop
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -38,14 +38,18 @@ TEST(extent, knows_whether_it_fits_into_32_bits) {
 TEST(new_result, names_the_operator_and_the_impossible_shape) {
     OpGraph g;
     ggml_tensor * a = g.input("a", {4, 3, 1, 1});
-    expect_stops({"ggml_try", "f32 [-1, 2, 1, 1]", "f32 [4, 3, 1, 1]"},
-                 [&] { new_result(g, "ggml_try", GGML_TYPE_F32, {-1, 2, 1, 1}, {a}); });
-    expect_stops({"ggml_try", "too large"},
-                 [&] { new_result(g, "ggml_try", GGML_TYPE_F32, {Extent(kMost) * 2, 1, 1, 1}, {a}); });
-    expect_stops({"ggml_try", "9223372036854775807"},
-                 [&] { new_result(g, "ggml_try", GGML_TYPE_F32, {kMost, 1, 1, 1}, {a}); });
-    expect_stops({"ggml_try", "q8_0 [33"},
-                 [&] { new_result(g, "ggml_try", GGML_TYPE_Q8_0, {33, 1, 1, 1}, {a}); });
+    expect_stops({"ggml_try", "f32 [-1, 2, 1, 1]", "f32 [4, 3, 1, 1]"}, [&] {
+        new_result(g, "ggml_try", GGML_TYPE_F32, {-1, 2, 1, 1}, {a});
+    });
+    expect_stops({"ggml_try", "too large"}, [&] {
+        new_result(g, "ggml_try", GGML_TYPE_F32, {Extent(kMost) * 2, 1, 1, 1}, {a});
+    });
+    expect_stops({"ggml_try", "9223372036854775807"}, [&] {
+        new_result(g, "ggml_try", GGML_TYPE_F32, {kMost, 1, 1, 1}, {a});
+    });
+    expect_stops({"ggml_try", "q8_0 [33"}, [&] {
+        new_result(g, "ggml_try", GGML_TYPE_Q8_0, {33, 1, 1, 1}, {a});
+    });
     expect_stops({"ggml_try"}, [&] { new_result(g, "ggml_try", ggml_type(4), {32, 1, 1, 1}, {a}); });
 }
 
@@ -64,5 +68,5 @@ TEST(repeats_into, an_empty_dimension_repeats_only_into_nothing) {
     EXPECT_TRUE(repeats_into(0, 0));
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -32,5 +32,5 @@ TEST(group_norm, stores_groups_before_epsilon) {
     expect_stops({"ggml_group_norm", "f32 [8, 3, 32, 2]"}, [&] { ggml_group_norm(g, a, 0, 1e-6f); });
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -1,5 +1,5 @@
-// What the tests of graph constructors share: named inputs without data, a description of a node to compare with,
-// and the message a wrong shape stops with.
+// What the tests of graph constructors share: named inputs without data, a description of a node to compare
+// with, and the message a wrong shape stops with.
 #pragma once
 
 #include "ggml.h"
@@ -42,8 +42,8 @@ struct Node {
     ggml_op op;
     ggml_type type;
     Shape ne;
-    std::vector<std::string> sources;     // names, "" for a gap
-    std::vector<int32_t> op_params = {};  // leading words; the rest is 0
+    std::vector<std::string> sources;    // names, "" for a gap
+    std::vector<int32_t> op_params = {}; // leading words; the rest is 0
 };
 
 inline void expect_sources(const ggml_tensor * t, std::vector<std::string> names) {
@@ -89,8 +89,8 @@ inline void expect_in_place(const ggml_tensor * t, ggml_tensor * a) {
     EXPECT_EQ(std::string(t->name), std::string(a->name) + " (view)");
 }
 
-// The message ggml_abort is reached with, or "" when `build` returns. The callback leaves by exception instead of
-// letting the program end.
+// The message ggml_abort is reached with, or "" when `build` returns. The callback leaves by exception
+// instead of letting the program end.
 inline std::string stop_message(const std::function<void()> & build) {
     const auto previous =
         ggml_set_abort_callback([](const char * message) { throw std::runtime_error(message); });
@@ -112,4 +112,4 @@ inline void expect_stops(const std::vector<std::string> & parts, const std::func
     }
 }
 
-}  // namespace ggml::test
+} // namespace ggml::test

@@ -9,9 +9,9 @@ using Constructor = ggml_tensor * (*)(ggml_context *, ggml_tensor *);
 
 struct UnaryCase {
     Constructor make;
-    Constructor make_inplace;  // null where there is none
+    Constructor make_inplace; // null where there is none
     ggml_op op;
-    ggml_unary_op function;  // of GGML_OP_UNARY
+    ggml_unary_op function; // of GGML_OP_UNARY
 };
 
 #define PAIR(name) ggml_##name, ggml_##name##_inplace
@@ -91,7 +91,8 @@ TEST(unary, refuses_numbers_that_are_no_function) {
 TEST(leaky_relu, stores_its_slope) {
     OpGraph g;
     ggml_tensor * a = g.input("a", {4, 3, 1, 1});
-    expect_node(ggml_leaky_relu(g, a, 0.1f, false), {GGML_OP_LEAKY_RELU, GGML_TYPE_F32, {4, 3, 1, 1}, {"a"}, {bits(0.1f)}});
+    expect_node(ggml_leaky_relu(g, a, 0.1f, false),
+                {GGML_OP_LEAKY_RELU, GGML_TYPE_F32, {4, 3, 1, 1}, {"a"}, {bits(0.1f)}});
     expect_in_place(ggml_leaky_relu(g, a, 0.1f, true), a);
 }
 
@@ -101,9 +102,12 @@ TEST(xielu, stores_its_parameters_after_the_constraining_functions) {
     // softplus(0) is log 2; above 20 softplus is the identity.
     const float log2 = std::log(2.0f);
     expect_node(ggml_xielu(g, a, 0.0f, 30.0f, 0.5f, 1e-6f),
-                {GGML_OP_UNARY, GGML_TYPE_F32, {4, 3, 1, 1}, {"a"},
+                {GGML_OP_UNARY,
+                 GGML_TYPE_F32,
+                 {4, 3, 1, 1},
+                 {"a"},
                  {GGML_UNARY_OP_XIELU, bits(0.5f + log2), bits(30.0f), bits(0.5f), bits(1e-6f)}});
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

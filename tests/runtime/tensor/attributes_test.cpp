@@ -1,4 +1,4 @@
-#include "fixture.h"
+#include "tests/runtime/tensor/fixture.h"
 
 #include <cstring>
 #include <string>
@@ -91,4 +91,4 @@ TEST_F(AttributesDeathTest, float_data_is_handed_out_for_floats_only) {
     EXPECT_DEATH(ggml_get_data_f32(t), "does not hold f32: i32");
 }
 
-}  // namespace
+} // namespace

@@ -137,7 +137,8 @@ TEST(context, prints_one_line_per_object) {
     ggml::test::LogCapture log;
     ggml_print_objects(ctx);
     size_t lines = 0;
-    for (size_t at = log.text.find(" - object:"); at != std::string::npos; at = log.text.find(" - object:", at + 1)) {
+    for (size_t at = log.text.find(" - object:"); at != std::string::npos;
+         at = log.text.find(" - object:", at + 1)) {
         ++lines;
     }
     EXPECT_EQ(lines, 2u);
@@ -145,4 +146,4 @@ TEST(context, prints_one_line_per_object) {
     ggml_free(ctx);
 }
 
-}  // namespace
+} // namespace

@@ -20,7 +20,7 @@ class TensorTest : public testing::Test {
 class Numbers {
   public:
     explicit Numbers(uint64_t seed) : state_(seed) {}
-    float uniform() {  // [0, 1), 20 bits
+    float uniform() { // [0, 1), 20 bits
         state_ = state_ * 6364136223846793005u + 1442695040888963407u;
         return float(state_ >> 44) * 0x1p-20f;
     }
@@ -42,10 +42,11 @@ inline const std::vector<ggml_type> & quantized_types() {
     return types;
 }
 
-inline std::vector<uint8_t> encode(ggml_type type, const std::vector<float> & x, const float * importance = nullptr) {
+inline std::vector<uint8_t> encode(ggml_type type, const std::vector<float> & x,
+                                   const float * importance = nullptr) {
     std::vector<uint8_t> bytes(ggml_row_size(type, int64_t(x.size())));
     ggml_quantize_chunk(type, x.data(), bytes.data(), 0, 1, int64_t(x.size()), importance);
     return bytes;
 }
 
-}  // namespace ggml::test
+} // namespace ggml::test

@@ -1,6 +1,6 @@
 #include "runtime/tensor/layout.h"
 
-#include "fixture.h"
+#include "tests/runtime/tensor/fixture.h"
 
 namespace {
 
@@ -13,11 +13,11 @@ using LayoutDeathTest = Layout;
 TEST_F(Layout, span_reaches_from_first_to_last_element) {
     ggml_tensor * t = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, 3);
     EXPECT_EQ(ggml_nbytes(t), 48u);
-    t->nb[1] = 100;  // rows with gaps
+    t->nb[1] = 100; // rows with gaps
     EXPECT_EQ(ggml_nbytes(t), 2 * 100u + 16);
-    t->nb[0] = 8;  // every second element
+    t->nb[0] = 8; // every second element
     EXPECT_EQ(ggml_nbytes(t), 2 * 100u + 3 * 8 + 4);
-    t->nb[1] = 0;  // one row, repeated
+    t->nb[1] = 0; // one row, repeated
     EXPECT_EQ(ggml_nbytes(t), 3 * 8u + 4);
 }
 
@@ -100,4 +100,4 @@ TEST_F(Layout, row_helpers_follow_strides_and_wrap_repeated_operands) {
     EXPECT_EQ(ggml::repeated_row_offset(small, r), small->nb[2]);
 }
 
-}  // namespace
+} // namespace

@@ -1,4 +1,4 @@
-#include "fixture.h"
+#include "tests/runtime/tensor/fixture.h"
 
 #include "runtime/tensor/context.h"
 
@@ -9,9 +9,7 @@ namespace {
 class NewTensor : public ggml::test::TensorTest {};
 using NewTensorDeathTest = NewTensor;
 
-std::array<size_t, 4> strides(const ggml_tensor * t) {
-    return {t->nb[0], t->nb[1], t->nb[2], t->nb[3]};
-}
+std::array<size_t, 4> strides(const ggml_tensor * t) { return {t->nb[0], t->nb[1], t->nb[2], t->nb[3]}; }
 
 TEST_F(NewTensor, has_contiguous_strides_and_ones_behind_its_dimensions) {
     const ggml_tensor * t = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 5, 3, 2);
@@ -118,7 +116,8 @@ TEST_F(NewTensorDeathTest, view_past_the_end_stops_with_both_shapes) {
 }
 
 TEST_F(NewTensorDeathTest, impossible_shapes_stop_with_type_and_shape) {
-    EXPECT_DEATH(ggml_new_tensor_1d(ctx, GGML_TYPE_Q4_0, 33), "whole number of blocks: q4_0 \\[33, 1, 1, 1\\]");
+    EXPECT_DEATH(ggml_new_tensor_1d(ctx, GGML_TYPE_Q4_0, 33),
+                 "whole number of blocks: q4_0 \\[33, 1, 1, 1\\]");
     EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, -1), "negative.*f32 \\[4, -1, 1, 1\\]");
     EXPECT_DEATH(ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 1 << 20, 1 << 20, 1 << 20, 1 << 20), "too large");
     EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_F64, INT64_MAX / 8, 2), "too large");
@@ -133,4 +132,4 @@ TEST_F(NewTensorDeathTest, types_and_dimension_counts_that_do_not_exist_stop) {
     EXPECT_DEATH(ggml_new_tensor_1d(ctx, GGML_TYPE_COUNT, 1), "type id 43 does not exist");
 }
 
-}  // namespace
+} // namespace

@@ -1,4 +1,4 @@
-#include "fixture.h"
+#include "tests/runtime/tensor/fixture.h"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +15,8 @@ ggml_tensor shaped(std::array<int64_t, 4> ne, std::array<size_t, 4> nb, ggml_typ
     return t;
 }
 
-// Columns: contiguous_0, _1, _2, to_1, to_2, to_3, contiguous rows, allocated without gaps, transposed, permuted,
-// channels innermost.
+// Columns: contiguous_0, _1, _2, to_1, to_2, to_3, contiguous rows, allocated without gaps, transposed,
+// permuted, channels innermost.
 struct Case {
     const char * what;
     ggml_tensor t;
@@ -26,10 +26,10 @@ struct Case {
 std::string facts(const ggml_tensor * t) {
     std::string text;
     for (const bool fact :
-         {ggml_is_contiguous_0(t), ggml_is_contiguous_1(t), ggml_is_contiguous_2(t), ggml_is_contiguous_to_1(t),
-          ggml_is_contiguous_to_2(t), ggml_is_contiguous_to_3(t), ggml_is_contiguous_rows(t),
-          ggml_is_contiguously_allocated(t), ggml_is_transposed(t), ggml_is_permuted(t),
-          ggml_is_contiguous_channels(t)}) {
+         {ggml_is_contiguous_0(t), ggml_is_contiguous_1(t), ggml_is_contiguous_2(t),
+          ggml_is_contiguous_to_1(t), ggml_is_contiguous_to_2(t), ggml_is_contiguous_to_3(t),
+          ggml_is_contiguous_rows(t), ggml_is_contiguously_allocated(t), ggml_is_transposed(t),
+          ggml_is_permuted(t), ggml_is_contiguous_channels(t)}) {
         text += fact ? '1' : '0';
     }
     return text;
@@ -81,8 +81,9 @@ TEST(predicates, repetition_needs_whole_multiples_in_every_dimension) {
         std::array<int64_t, 4> from, to;
         bool repeats;
     } const cases[] = {
-        {{1, 1, 1, 1}, {7, 5, 3, 2}, true},  {{7, 1, 3, 1}, {7, 5, 3, 2}, true},  {{2, 3, 1, 1}, {4, 9, 1, 1}, true},
-        {{2, 1, 1, 1}, {7, 5, 3, 2}, false}, {{7, 5, 3, 2}, {7, 5, 3, 1}, false}, {{0, 1, 1, 1}, {0, 5, 1, 1}, true},
+        {{1, 1, 1, 1}, {7, 5, 3, 2}, true},  {{7, 1, 3, 1}, {7, 5, 3, 2}, true},
+        {{2, 3, 1, 1}, {4, 9, 1, 1}, true},  {{2, 1, 1, 1}, {7, 5, 3, 2}, false},
+        {{7, 5, 3, 2}, {7, 5, 3, 1}, false}, {{0, 1, 1, 1}, {0, 5, 1, 1}, true},
         {{0, 1, 1, 1}, {4, 5, 1, 1}, false}, {{4, 1, 1, 1}, {0, 5, 1, 1}, true},
     };
     for (const auto & c : cases) {
@@ -111,4 +112,4 @@ TEST_F(Predicates, view_is_a_tensor_with_a_source) {
     EXPECT_TRUE(ggml_is_view(ggml_view_tensor(ctx, a)));
 }
 
-}  // namespace
+} // namespace

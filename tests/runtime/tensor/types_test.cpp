@@ -18,18 +18,24 @@ struct Row {
 
 // The public table: files carry these ids, and sizes follow from the other columns.
 constexpr Row kRows[] = {
-    {0, "f32", 1, 4, false, true},        {1, "f16", 1, 2, false, true},        {2, "q4_0", 32, 18, true, true},
-    {3, "q4_1", 32, 20, true, true},      {6, "q5_0", 32, 22, true, true},      {7, "q5_1", 32, 24, true, true},
-    {8, "q8_0", 32, 34, true, true},      {9, "q8_1", 32, 36, true, true},      {10, "q2_K", 256, 84, true, true},
-    {11, "q3_K", 256, 110, true, true},   {12, "q4_K", 256, 144, true, true},   {13, "q5_K", 256, 176, true, true},
-    {14, "q6_K", 256, 210, true, true},   {15, "q8_K", 256, 292, true, true},   {16, "iq2_xxs", 256, 66, true, false},
-    {17, "iq2_xs", 256, 74, true, false}, {18, "iq3_xxs", 256, 98, true, false}, {19, "iq1_s", 256, 50, true, false},
-    {20, "iq4_nl", 32, 18, true, false},  {21, "iq3_s", 256, 110, true, false}, {22, "iq2_s", 256, 82, true, false},
-    {23, "iq4_xs", 256, 136, true, false}, {24, "i8", 1, 1, false, true},       {25, "i16", 1, 2, false, true},
-    {26, "i32", 1, 4, false, true},       {27, "i64", 1, 8, false, true},       {28, "f64", 1, 8, false, true},
-    {29, "iq1_m", 256, 56, true, false},  {30, "bf16", 1, 2, false, true},      {34, "tq1_0", 256, 54, true, false},
-    {35, "tq2_0", 256, 66, true, false},  {39, "mxfp4", 32, 17, true, false},   {40, "nvfp4", 64, 36, true, false},
-    {41, "q1_0", 128, 18, true, false},   {42, "q2_0", 64, 18, true, false},
+    {0, "f32", 1, 4, false, true},         {1, "f16", 1, 2, false, true},
+    {2, "q4_0", 32, 18, true, true},       {3, "q4_1", 32, 20, true, true},
+    {6, "q5_0", 32, 22, true, true},       {7, "q5_1", 32, 24, true, true},
+    {8, "q8_0", 32, 34, true, true},       {9, "q8_1", 32, 36, true, true},
+    {10, "q2_K", 256, 84, true, true},     {11, "q3_K", 256, 110, true, true},
+    {12, "q4_K", 256, 144, true, true},    {13, "q5_K", 256, 176, true, true},
+    {14, "q6_K", 256, 210, true, true},    {15, "q8_K", 256, 292, true, true},
+    {16, "iq2_xxs", 256, 66, true, false}, {17, "iq2_xs", 256, 74, true, false},
+    {18, "iq3_xxs", 256, 98, true, false}, {19, "iq1_s", 256, 50, true, false},
+    {20, "iq4_nl", 32, 18, true, false},   {21, "iq3_s", 256, 110, true, false},
+    {22, "iq2_s", 256, 82, true, false},   {23, "iq4_xs", 256, 136, true, false},
+    {24, "i8", 1, 1, false, true},         {25, "i16", 1, 2, false, true},
+    {26, "i32", 1, 4, false, true},        {27, "i64", 1, 8, false, true},
+    {28, "f64", 1, 8, false, true},        {29, "iq1_m", 256, 56, true, false},
+    {30, "bf16", 1, 2, false, true},       {34, "tq1_0", 256, 54, true, false},
+    {35, "tq2_0", 256, 66, true, false},   {39, "mxfp4", 32, 17, true, false},
+    {40, "nvfp4", 64, 36, true, false},    {41, "q1_0", 128, 18, true, false},
+    {42, "q2_0", 64, 18, true, false},
 };
 
 std::map<int, Row> rows_by_id() {
@@ -109,4 +115,4 @@ TEST(file_types, name_the_type_of_their_matrices) {
     EXPECT_EQ(ggml_ftype_to_ggml_type(GGML_FTYPE_MOSTLY_Q4_1_SOME_F16), GGML_TYPE_COUNT);
 }
 
-}  // namespace
+} // namespace

@@ -23,8 +23,8 @@ ggml_tensor region_of(const ggml_tensor * dst) {
     return region;
 }
 
-// Threads add to different rows, so rows of the region must not overlap: sorted by stride, each dimension must step
-// over everything the smaller ones span.
+// Threads add to different rows, so rows of the region must not overlap: sorted by stride, each dimension
+// must step over everything the smaller ones span.
 bool rows_are_disjoint(const ggml_tensor & region) {
     std::pair<size_t, int64_t> dims[3];
     for (int i = 0; i < 3; ++i) dims[i] = {region.nb[i + 1], region.ne[i + 1]};
@@ -33,14 +33,15 @@ bool rows_are_disjoint(const ggml_tensor & region) {
     for (const auto & [stride, count] : dims) {
         if (count <= 1) continue;
         size_t span;
-        if (stride < extent || !checked_mul(stride, size_t(count - 1), span) || !checked_add(span, extent, extent)) {
+        if (stride < extent || !checked_mul(stride, size_t(count - 1), span) ||
+            !checked_add(span, extent, extent)) {
             return false;
         }
     }
     return true;
 }
 
-}  // namespace
+} // namespace
 
 bool acc_supports(const ggml_tensor * dst) {
     const ggml_tensor *a = dst->src[0], *b = dst->src[1];
@@ -55,8 +56,8 @@ bool acc_supports(const ggml_tensor * dst) {
     const ggml_tensor region = region_of(dst);
     size_t bytes, end;
     return rows_are_disjoint(region) &&
-           span_bytes(region.type, shape_of(&region), {region.nb[0], region.nb[1], region.nb[2], region.nb[3]},
-                      bytes) &&
+           span_bytes(region.type, shape_of(&region),
+                      {region.nb[0], region.nb[1], region.nb[2], region.nb[3]}, bytes) &&
            checked_add(bytes, size_t(p.offset), end) && end <= ggml_nbytes(dst);
 }
 
@@ -70,7 +71,8 @@ ggml_status acc_reference(const KernelContext &, ggml_tensor * dst) {
         char * y = static_cast<char *>(region.data) + row_offset(&region, r);
         for (int64_t i = 0; i < b->ne[0]; ++i) {
             char * out = y + size_t(i) * region.nb[0];
-            write_float(dst->type, out, read_float(dst->type, out) + read_float(b->type, x + size_t(i) * b->nb[0]));
+            write_float(dst->type, out,
+                        read_float(dst->type, out) + read_float(b->type, x + size_t(i) * b->nb[0]));
         }
     }
     return GGML_STATUS_SUCCESS;
@@ -97,4 +99,4 @@ ggml_status acc_kernel(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -1,5 +1,5 @@
-// ADD_ID: dst[:, i1, i2, i3] = src0[:, i1, i2, i3] + src1[:, ids[i1, i2]]. Ids come from data, so one outside src1 is
-// an error of the graph's input: the node fails before anything is written.
+// ADD_ID: dst[:, i1, i2, i3] = src0[:, i1, i2, i3] + src1[:, ids[i1, i2]]. Ids come from data, so one outside
+// src1 is an error of the graph's input: the node fails before anything is written.
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernels/binary/arithmetic.h"
 #include "backends/cpu/kernels/binary/binary.h"
@@ -20,15 +20,15 @@ bool ids_in_range(const ggml_tensor * dst) {
         for (int64_t i1 = 0; i1 < dst->ne[1]; ++i1) {
             const int32_t id = id_at(ids, i1, i2);
             if (id >= 0 && id < table->ne[1]) continue;
-            GGML_LOG_ERROR("ADD_ID '%s': id %d at [%lld, %lld] is outside the %lld rows of '%s'\n", dst->name, id,
-                           (long long)i1, (long long)i2, (long long)table->ne[1], table->name);
+            GGML_LOG_ERROR("ADD_ID '%s': id %d at [%lld, %lld] is outside the %lld rows of '%s'\n", dst->name,
+                           id, (long long)i1, (long long)i2, (long long)table->ne[1], table->name);
             return false;
         }
     }
     return true;
 }
 
-}  // namespace
+} // namespace
 
 bool add_id_supports(const ggml_tensor * dst) {
     const ggml_tensor *a = dst->src[0], *table = dst->src[1], *ids = dst->src[2];
@@ -70,4 +70,4 @@ ggml_status add_id_kernel(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

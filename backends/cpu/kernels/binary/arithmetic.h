@@ -9,10 +9,10 @@ enum class Arithmetic { add, sub, mul, div };
 
 inline float arithmetic(Arithmetic op, float a, float b) {
     switch (op) {
-        case Arithmetic::add: return a + b;
-        case Arithmetic::sub: return a - b;
-        case Arithmetic::mul: return a * b;
-        case Arithmetic::div: return a / b;
+    case Arithmetic::add: return a + b;
+    case Arithmetic::sub: return a - b;
+    case Arithmetic::mul: return a * b;
+    case Arithmetic::div: return a / b;
     }
     return 0;
 }
@@ -23,4 +23,4 @@ void arithmetic_row(Arithmetic op, const float * a, const float * b, float * y, 
 // y[i] = a[i] op b; y may be a.
 void arithmetic_row_scalar(Arithmetic op, const float * a, float b, float * y, int64_t n);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

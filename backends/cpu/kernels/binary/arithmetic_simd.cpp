@@ -11,12 +11,12 @@ HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
 namespace {
 
-#define GGML_BINARY_FUNCTOR(name, function)               \
-    struct name {                                         \
-        template <class D, class V>                       \
-        HWY_INLINE V operator()(D, V a, V b) const {      \
-            return hn::function(a, b);                    \
-        }                                                 \
+#define GGML_BINARY_FUNCTOR(name, function)                                                                  \
+    struct name {                                                                                            \
+        template <class D, class V>                                                                          \
+        HWY_INLINE V operator()(D, V a, V b) const {                                                         \
+            return hn::function(a, b);                                                                       \
+        }                                                                                                    \
     };
 GGML_BINARY_FUNCTOR(AddOp, Add)
 GGML_BINARY_FUNCTOR(SubOp, Sub)
@@ -35,24 +35,24 @@ struct WithScalar {
 
 void arithmetic_row(Arithmetic op, const float * a, const float * b, float * y, int64_t n) {
     switch (op) {
-        case Arithmetic::add: return map_rows(a, b, y, n, AddOp());
-        case Arithmetic::sub: return map_rows(a, b, y, n, SubOp());
-        case Arithmetic::mul: return map_rows(a, b, y, n, MulOp());
-        case Arithmetic::div: return map_rows(a, b, y, n, DivOp());
+    case Arithmetic::add: return map_rows(a, b, y, n, AddOp());
+    case Arithmetic::sub: return map_rows(a, b, y, n, SubOp());
+    case Arithmetic::mul: return map_rows(a, b, y, n, MulOp());
+    case Arithmetic::div: return map_rows(a, b, y, n, DivOp());
     }
 }
 
 void arithmetic_row_scalar(Arithmetic op, const float * a, float b, float * y, int64_t n) {
     switch (op) {
-        case Arithmetic::add: return map_row(a, y, n, WithScalar<AddOp>{b});
-        case Arithmetic::sub: return map_row(a, y, n, WithScalar<SubOp>{b});
-        case Arithmetic::mul: return map_row(a, y, n, WithScalar<MulOp>{b});
-        case Arithmetic::div: return map_row(a, y, n, WithScalar<DivOp>{b});
+    case Arithmetic::add: return map_row(a, y, n, WithScalar<AddOp>{b});
+    case Arithmetic::sub: return map_row(a, y, n, WithScalar<SubOp>{b});
+    case Arithmetic::mul: return map_row(a, y, n, WithScalar<MulOp>{b});
+    case Arithmetic::div: return map_row(a, y, n, WithScalar<DivOp>{b});
     }
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -68,5 +68,5 @@ void arithmetic_row_scalar(Arithmetic op, const float * a, float b, float * y, i
     HWY_DYNAMIC_DISPATCH(arithmetic_row_scalar)(op, a, b, y, n);
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

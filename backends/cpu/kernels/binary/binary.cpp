@@ -1,6 +1,7 @@
-// ADD, SUB, MUL, DIV, ADD1: dst = src0 op src1, where src1 repeats into src0 in every dimension. Any strides and any
-// mix of the plain float types; ADD and ADD1 also take a block-quantized src0 (dequantize, add, quantize to dst's type
-// with the reference rounding). One float operation per element, then one rounding to the destination type.
+// ADD, SUB, MUL, DIV, ADD1: dst = src0 op src1, where src1 repeats into src0 in every dimension. Any strides
+// and any mix of the plain float types; ADD and ADD1 also take a block-quantized src0 (dequantize, add,
+// quantize to dst's type with the reference rounding). One float operation per element, then one rounding to
+// the destination type.
 #include "backends/cpu/kernels/binary/binary.h"
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernels/binary/arithmetic.h"
@@ -10,16 +11,16 @@ namespace {
 
 Arithmetic arithmetic_of(ggml_op op) {
     switch (op) {
-        case GGML_OP_SUB: return Arithmetic::sub;
-        case GGML_OP_MUL: return Arithmetic::mul;
-        case GGML_OP_DIV: return Arithmetic::div;
-        default: return Arithmetic::add;
+    case GGML_OP_SUB: return Arithmetic::sub;
+    case GGML_OP_MUL: return Arithmetic::mul;
+    case GGML_OP_DIV: return Arithmetic::div;
+    default: return Arithmetic::add;
     }
 }
 
 bool is_readable_row(const ggml_tensor * t) {
-    return is_plain_float(t->type) || (ggml_is_quantized(t->type) && type_is_readable(t->type) &&
-                                       t->nb[0] == ggml_type_size(t->type));
+    return is_plain_float(t->type) ||
+           (ggml_is_quantized(t->type) && type_is_readable(t->type) && t->nb[0] == ggml_type_size(t->type));
 }
 
 bool supports(const ggml_tensor * dst) {
@@ -27,7 +28,8 @@ bool supports(const ggml_tensor * dst) {
     if (a == nullptr || b == nullptr || !ggml_are_same_shape(a, dst) || !ggml_can_repeat(b, a)) return false;
     if (!is_plain_float(b->type) || !is_readable_row(a)) return false;
     if (is_plain_float(a->type) && is_plain_float(dst->type)) return true;
-    const bool quantized_result = ggml_is_quantized(dst->type) && type_info(dst->type).from_float != nullptr &&
+    const bool quantized_result = ggml_is_quantized(dst->type) &&
+                                  type_info(dst->type).from_float != nullptr &&
                                   dst->nb[0] == ggml_type_size(dst->type);
     const bool adds = dst->op == GGML_OP_ADD || dst->op == GGML_OP_ADD1;
     return adds && (is_plain_float(dst->type) || quantized_result);
@@ -112,8 +114,8 @@ constexpr OpKernels kKernels[] = {
     {GGML_OP_ACC, acc_supports, acc_kernel, acc_reference},
 };
 
-}  // namespace
+} // namespace
 
 Family family_binary() { return kKernels; }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -13,4 +13,4 @@ bool acc_supports(const ggml_tensor * dst);
 ggml_status acc_reference(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status acc_kernel(const KernelContext & ctx, ggml_tensor * dst);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -1,4 +1,4 @@
-// CONV_2D and CONV_3D: strips of the image go to channels-last, through oneDNN, and back.
+// CONV_2D and CONV_3D through oneDNN, piece by piece (see strip.h).
 #include "backends/cpu/convert.h"
 #include "backends/cpu/kernels/conv/layout.h"
 #include "backends/cpu/kernels/conv/rooms.h"
@@ -7,6 +7,7 @@
 #include "runtime/base/math.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace ggml::cpu::conv {
@@ -16,39 +17,70 @@ ConvShape shape_of_node(const ggml_tensor * dst) {
     return dst->op == GGML_OP_CONV_3D ? conv_3d_shape(dst) : conv_2d_shape(dst);
 }
 
-// A kernel that is not float gets a float copy.
-size_t kernel_copy_bytes(const ConvShape & s, const StripConv & strip) {
-    return s.kernel_type == GGML_TYPE_F32 ? 0 : align_up(strip.weights.get_size(), 64);
-}
+// Pieces of scratch: packed weights of all channel blocks, then per thread a strip's input and output, oneDNN's
+// scratchpad, and a float copy of one block of the kernel.
+struct Sizes {
+    size_t weights, src, dst, scratchpad, kernel;
 
-struct Buffers {
-    float *kernel, *weights, *scratchpad, *src, *dst;
+    Sizes(const ConvShape & s, const StripPlan & plan, const StripConv & strip)
+        : weights(align_up(strip.packed_weights.get_size(), 64)),
+          src(align_up(plan.src_floats(s) * sizeof(float), 64)), dst(align_up(plan.dst_floats(s) * sizeof(float), 64)),
+          scratchpad(align_up(strip.scratchpad.get_size(), 64)),
+          kernel(s.kernel_type == GGML_TYPE_F32 ? 0 : align_up(strip.weights.get_size(), 64)) {}
+    size_t thread() const { return src + dst + scratchpad + kernel; }
 };
 
-Buffers carve(const ConvShape & s, const StripPlan & plan, const StripConv & strip, std::byte * scratch) {
-    const auto take = [&](size_t bytes) {
-        auto * at = reinterpret_cast<float *>(scratch);
-        scratch += align_up(bytes, 64);
-        return at;
-    };
-    Buffers b;
-    b.kernel = s.kernel_type == GGML_TYPE_F32 ? reinterpret_cast<float *>(s.kernel.data)
-                                              : take(kernel_copy_bytes(s, strip));
-    b.weights = take(strip.packed_weights.get_size());
-    b.scratchpad = take(strip.scratchpad.get_size());
-    b.src = take(plan.src_floats(s) * sizeof(float));
-    b.dst = take(plan.dst_floats(s) * sizeof(float));
-    return b;
-}
+// One convolution node while it runs.
+struct Job {
+    const ConvShape & s;
+    const StripPlan & plan;
+    const StripConv & strip;
+    const Sizes sizes;
+    std::byte * scratch;
 
-// Input rows under a strip, zeros where it hangs over the border.
-void load_strip(const Team & team, const ConvShape & s, const StripPlan & plan, const char * image, int64_t y0,
-                int64_t z0, float * out) {
-    const int64_t row_floats = s.src.size[0] * s.ic;
-    team.parallel_for(plan.in_planes * plan.in_rows, 1 + kParallelGrain / (row_floats + 1), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            const int64_t z = z0 + i / plan.in_rows, y = y0 + i % plan.in_rows;
-            float * row = out + i * row_floats;
+    int64_t n_strips() const { return s.n * plan.n_plane_strips * plan.n_row_strips; }
+    int64_t first_channel(int64_t block) const { return std::min(block * plan.channels, s.oc - plan.channels); }
+    std::byte * weights(int64_t block) const { return scratch + size_t(block) * sizes.weights; }
+    std::byte * thread_scratch(int ith) const {
+        return weights(plan.n_channel_blocks) + size_t(ith) * sizes.thread();
+    }
+
+    void pack(int64_t block, std::byte * at) const {
+        char * kernel = s.kernel.data + size_t(first_channel(block)) * s.kernel.nb_outer;
+        if (s.kernel_type != GGML_TYPE_F32) {
+            auto * copy = reinterpret_cast<float *>(at);
+            half_to_float_row(reinterpret_cast<const uint16_t *>(kernel), copy,
+                              int64_t(strip.weights.get_size() / sizeof(float)));
+            kernel = reinterpret_cast<char *>(copy);
+        }
+        dnnl::stream stream(strip.engine);
+        dnnl::memory from(strip.weights, strip.engine, kernel), to(strip.packed_weights, strip.engine, weights(block));
+        strip.pack_weights.execute(stream, from, to);
+    }
+
+    void run(int64_t item, std::byte * at) const {
+        const int64_t block = item / n_strips(), i = item % n_strips();
+        const int64_t n = i / (plan.n_plane_strips * plan.n_row_strips);
+        const int64_t z = std::min(i / plan.n_row_strips % plan.n_plane_strips * plan.planes, s.dst.size[2] - plan.planes);
+        const int64_t y = std::min(i % plan.n_row_strips * plan.rows, s.dst.size[1] - plan.rows);
+        auto * src = reinterpret_cast<float *>(at);
+        auto * dst = reinterpret_cast<float *>(at + sizes.src);
+        load(n, y, z, src);
+        dnnl::stream stream(strip.engine);
+        strip.conv.execute(stream, {{DNNL_ARG_SRC, {strip.src, strip.engine, src}},
+                                    {DNNL_ARG_WEIGHTS, {strip.packed_weights, strip.engine, weights(block)}},
+                                    {DNNL_ARG_DST, {strip.dst, strip.engine, dst}},
+                                    {DNNL_ARG_SCRATCHPAD, {strip.scratchpad, strip.engine, at + sizes.src + sizes.dst}}});
+        store(n, first_channel(block), y, z, dst);
+    }
+
+  private:
+    // Input rows under a strip, zeros where it hangs over the border.
+    void load(int64_t n, int64_t y0, int64_t z0, float * row) const {
+        const char * image = s.src.data + size_t(n) * s.src.nb_outer;
+        const int64_t row_floats = s.src.size[0] * s.ic;
+        for (int64_t i = 0; i < plan.in_planes * plan.in_rows; ++i, row += row_floats) {
+            const int64_t z = s.origin(2, z0) + i / plan.in_rows, y = s.origin(1, y0) + i % plan.in_rows;
             if (z < 0 || z >= s.src.size[2] || y < 0 || y >= s.src.size[1]) {
                 std::memset(row, 0, size_t(row_floats) * sizeof(float));
             } else {
@@ -56,51 +88,35 @@ void load_strip(const Team & team, const ConvShape & s, const StripPlan & plan, 
                                      s.src.nb_channel, s.src.size[0], s.ic, row);
             }
         }
-    });
-}
+    }
 
-void store_strip(const Team & team, const ConvShape & s, const StripPlan & plan, const float * in, int64_t y0, int64_t z0,
-                 char * image) {
-    const int64_t row_floats = s.dst.size[0] * s.oc;
-    team.parallel_for(plan.planes * plan.rows, 1 + kParallelGrain / (row_floats + 1), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
+    void store(int64_t n, int64_t channel, int64_t y0, int64_t z0, const float * row) const {
+        char * image = s.dst.data + size_t(n) * s.dst.nb_outer + size_t(channel) * s.dst.nb_channel;
+        for (int64_t i = 0; i < plan.planes * plan.rows; ++i, row += s.dst.size[0] * plan.channels) {
             const int64_t z = z0 + i / plan.rows, y = y0 + i % plan.rows;
-            row_from_channels_last(in + i * row_floats, s.dst.size[0], s.oc,
+            row_from_channels_last(row, s.dst.size[0], plan.channels,
                                    image + size_t(z) * s.dst.nb[2] + size_t(y) * s.dst.nb[1], s.dst.nb[0], s.dst.nb_channel);
         }
-    });
-}
-
-ggml_status run(const KernelContext & ctx, const ConvShape & s, const StripPlan & plan, const StripConv & strip) {
-    const Buffers b = carve(s, plan, strip, ctx.scratch.data());
-    if (s.kernel_type != GGML_TYPE_F32) {
-        const auto n = int64_t(strip.weights.get_size() / sizeof(float));
-        half_to_float_row(reinterpret_cast<const uint16_t *>(s.kernel.data), b.kernel, n);
     }
-    dnnl::stream stream(strip.engine);
-    dnnl::memory weights(strip.packed_weights, strip.engine, b.weights);
-    const dnnl::memory src(strip.src, strip.engine, b.src), dst(strip.dst, strip.engine, b.dst);
-    const dnnl::memory scratchpad(strip.scratchpad, strip.engine, b.scratchpad);
-    dnnl::memory kernel(strip.weights, strip.engine, b.kernel);
-    strip.pack_weights.execute(stream, kernel, weights);
+};
 
-    for (int64_t n = 0; n < s.n; ++n) {
-        for (int64_t zs = 0; zs < plan.n_plane_strips; ++zs) {
-            for (int64_t ys = 0; ys < plan.n_row_strips; ++ys) {
-                if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
-                const int64_t z = std::min(zs * plan.planes, s.dst.size[2] - plan.planes);
-                const int64_t y = std::min(ys * plan.rows, s.dst.size[1] - plan.rows);
-                load_strip(ctx.team, s, plan, s.src.data + size_t(n) * s.src.nb_outer, s.origin(1, y), s.origin(2, z), b.src);
-                strip.conv.execute(stream, {{DNNL_ARG_SRC, src},
-                                            {DNNL_ARG_WEIGHTS, weights},
-                                            {DNNL_ARG_DST, dst},
-                                            {DNNL_ARG_SCRATCHPAD, scratchpad}});
-                stream.wait();
-                store_strip(ctx.team, s, plan, b.dst, y, z, s.dst.data + size_t(n) * s.dst.nb_outer);
+// Calls work(item, ith) for every item on the team. Nothing may be thrown through a parallel section; the first
+// message is logged instead.
+template <class Work>
+bool for_items(const Team & team, int64_t n_items, Work && work) {
+    std::atomic<int64_t> next{0};
+    std::atomic<bool> ok{true};
+    team.run(int(std::min<int64_t>(n_items, team.n_threads())), [&](int ith, int) {
+        for (int64_t i = next++; i < n_items; i = next++) {
+            try {
+                work(i, ith);
+            } catch (const std::exception & e) {
+                if (ok.exchange(false)) GGML_LOG_ERROR("convolution: oneDNN failed: %s\n", e.what());
+                return;
             }
         }
-    }
-    return GGML_STATUS_SUCCESS;
+    });
+    return ok;
 }
 
 bool fits_int(int64_t n) {
@@ -112,24 +128,25 @@ bool fits_int(int64_t n) {
 ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst) {
     const ConvShape s = shape_of_node(dst);
     const StripPlan plan(s);
-    const auto strip = strip_conv(s, plan, ctx.team.n_threads());
+    const auto strip = strip_conv(s, plan);
     if (strip == nullptr) return GGML_STATUS_FAILED;
-    try {
-        return run(ctx, s, plan, *strip);
-    } catch (const std::exception & e) {
-        GGML_LOG_ERROR("convolution: oneDNN failed: %s\n", e.what());
-        return GGML_STATUS_FAILED;
-    }
+    const Job job{s, plan, *strip, {s, plan, *strip}, ctx.scratch.data()};
+    const bool packed = for_items(ctx.team, plan.n_channel_blocks,
+                                  [&](int64_t block, int ith) { job.pack(block, job.thread_scratch(ith)); });
+    if (!packed) return GGML_STATUS_FAILED;
+    if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
+    const bool done = for_items(ctx.team, job.n_strips() * plan.n_channel_blocks,
+                                [&](int64_t item, int ith) { job.run(item, job.thread_scratch(ith)); });
+    return done ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
 }
 
 size_t conv_dense_scratch(const ggml_tensor * dst, int n_threads) {
     const ConvShape s = shape_of_node(dst);
     const StripPlan plan(s);
-    const auto strip = strip_conv(s, plan, n_threads);
+    const auto strip = strip_conv(s, plan);
     if (strip == nullptr) return 0; // conv_dense reports it
-    return kernel_copy_bytes(s, *strip) + align_up(strip->packed_weights.get_size(), 64) +
-           align_up(strip->scratchpad.get_size(), 64) + align_up(plan.src_floats(s) * sizeof(float), 64) +
-           align_up(plan.dst_floats(s) * sizeof(float), 64);
+    const Sizes sizes(s, plan, *strip);
+    return size_t(plan.n_channel_blocks) * sizes.weights + size_t(n_threads) * sizes.thread();
 }
 
 bool conv_supports(const ggml_tensor * dst) {

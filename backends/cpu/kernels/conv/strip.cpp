@@ -14,9 +14,13 @@ namespace {
 
 using dnnl::memory;
 
-// Input and output of a strip together: a few second-level caches' worth, so that the strip comes from cache when
-// the convolution reads it, and large enough that starting threads does not show.
-constexpr int64_t kStripBytes = 4 << 20;
+// Input and output of a strip together: about what a second-level cache and its share of the third hold.
+constexpr int64_t kStripBytes = 2 << 20;
+// Outputs per channel below which reading the weights again for every strip would show.
+constexpr int64_t kStripPixels = 512;
+// Strips an image is cut into at least when it is large enough, so that threads finish together.
+constexpr int64_t kWantedStrips = 16;
+constexpr int64_t kChannelBlock = 128;
 constexpr size_t kCachedConvs = 64;
 
 // dims in oneDNN's order: outer, channel, then depth (3-dimensional convolutions only), height, width.
@@ -38,8 +42,8 @@ std::shared_ptr<const StripConv> build(const ConvShape & s, const StripPlan & pl
     auto strip = std::make_shared<StripConv>();
     strip->engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
     strip->src = {dims(1, s.ic, volume, plan.in_planes, plan.in_rows, s.src.size[0]), f32, tag};
-    strip->dst = {dims(1, s.oc, volume, plan.planes, plan.rows, s.dst.size[0]), f32, tag};
-    const auto kernel_dims = dims(s.oc, s.ic, volume, s.kernel.size[2], s.kernel.size[1], s.kernel.size[0]);
+    strip->dst = {dims(1, plan.channels, volume, plan.planes, plan.rows, s.dst.size[0]), f32, tag};
+    const auto kernel_dims = dims(plan.channels, s.ic, volume, s.kernel.size[2], s.kernel.size[1], s.kernel.size[0]);
     strip->weights = {kernel_dims, f32, kernel_tag};
 
     // Borders above, below, before and behind lie in the strip as zeros; only those left and right are oneDNN's.
@@ -61,28 +65,28 @@ std::shared_ptr<const StripConv> build(const ConvShape & s, const StripPlan & pl
     return strip;
 }
 
-using Key = std::array<int64_t, 20>;
+using Key = std::array<int64_t, 18>;
 
-Key key_of(const ConvShape & s, const StripPlan & plan, int n_threads) {
-    return {s.ic, s.oc, s.src.size[0], s.dst.size[0], plan.in_rows, plan.rows, plan.in_planes, plan.planes,
+Key key_of(const ConvShape & s, const StripPlan & plan) {
+    return {s.ic, plan.channels, s.src.size[0], s.dst.size[0], plan.in_rows, plan.rows, plan.in_planes, plan.planes,
             s.kernel.size[0], s.kernel.size[1], s.kernel.size[2], s.stride[0], s.stride[1], s.stride[2],
-            s.dilation[0], s.dilation[1], s.dilation[2], s.pad[0], n_threads, 0};
+            s.dilation[0], s.dilation[1], s.dilation[2], s.pad[0]};
 }
 
 // Most recently used first.
 class Cache {
   public:
-    std::shared_ptr<const StripConv> find_or_build(const ConvShape & s, const StripPlan & plan, int n_threads) {
-        const Key key = key_of(s, plan, n_threads);
+    std::shared_ptr<const StripConv> find_or_build(const ConvShape & s, const StripPlan & plan) {
+        const Key key = key_of(s, plan);
         const std::lock_guard lock(mutex_);
         const auto hit = std::find_if(entries_.begin(), entries_.end(), [&](const Entry & e) { return e.key == key; });
         if (hit != entries_.end()) {
             entries_.splice(entries_.begin(), entries_, hit);
             return hit->conv;
         }
-        // oneDNN compiles for the thread count it sees now; while planning that need not be the team's.
+        // oneDNN compiles for the thread count it sees now.
         const int outside = omp_get_max_threads();
-        omp_set_num_threads(n_threads);
+        omp_set_num_threads(1);
         try {
             entries_.push_front({key, build(s, plan)});
         } catch (const std::exception & e) {
@@ -109,24 +113,28 @@ class Cache {
 } // namespace
 
 StripPlan::StripPlan(const ConvShape & s) {
-    // Output rows (of one plane) first; whole planes are joined only when they are small.
-    const int64_t in_row = s.src.size[0] * s.ic * s.kernel.size[2], out_row = s.dst.size[0] * s.oc;
-    const int64_t row_bytes = (in_row * s.stride[1] + out_row) * int64_t(sizeof(float));
-    const int64_t wanted_rows = std::clamp<int64_t>(kStripBytes / std::max<int64_t>(1, row_bytes), 1, s.dst.size[1]);
-    n_row_strips = ceil_div(s.dst.size[1], wanted_rows);
+    n_channel_blocks = ceil_div(s.oc, kChannelBlock);
+    channels = std::min(s.oc, ceil_div(ceil_div(s.oc, n_channel_blocks), 16) * 16);
+
+    // Rows of one plane first; whole planes are joined only when they are small.
+    const int64_t in_row = s.src.size[0] * s.ic * s.kernel.size[2], out_row = s.dst.size[0] * channels;
+    const int64_t row_bytes = std::max<int64_t>(1, (in_row * s.stride[1] + out_row) * int64_t(sizeof(float)));
+    const auto wanted = [](int64_t unit_bytes, int64_t unit_pixels, int64_t size) {
+        const int64_t enough = std::max(ceil_div(size, kWantedStrips), ceil_div(kStripPixels, unit_pixels));
+        return std::clamp<int64_t>(kStripBytes / unit_bytes, 1, std::min(enough, size));
+    };
+    n_row_strips = ceil_div(s.dst.size[1], wanted(row_bytes, s.dst.size[0], s.dst.size[1]));
     rows = ceil_div(s.dst.size[1], n_row_strips);
-    const int64_t plane_bytes = std::max<int64_t>(1, row_bytes * s.dst.size[1]);
-    const int64_t wanted_planes =
-        n_row_strips > 1 ? 1 : std::clamp<int64_t>(kStripBytes / plane_bytes, 1, s.dst.size[2]);
-    n_plane_strips = ceil_div(s.dst.size[2], wanted_planes);
+    n_plane_strips = n_row_strips > 1 ? s.dst.size[2]
+                                      : ceil_div(s.dst.size[2], wanted(row_bytes * rows, s.dst.size[0] * rows, s.dst.size[2]));
     planes = ceil_div(s.dst.size[2], n_plane_strips);
     in_rows = (rows - 1) * s.stride[1] + s.extent(1);
     in_planes = (planes - 1) * s.stride[2] + s.extent(2);
 }
 
-std::shared_ptr<const StripConv> strip_conv(const ConvShape & s, const StripPlan & plan, int n_threads) {
+std::shared_ptr<const StripConv> strip_conv(const ConvShape & s, const StripPlan & plan) {
     static Cache cache;
-    return cache.find_or_build(s, plan, n_threads);
+    return cache.find_or_build(s, plan);
 }
 
 } // namespace ggml::cpu::conv

@@ -1,5 +1,5 @@
-// Gated activations: y = act(x) * g, where act(x) is rounded to float before the product. SWIGLU_OAI limits both
-// operands and multiplies by g + 1.
+// Gated activations: y = act(x) * g, where act(x) is rounded to float before the product. SWIGLU_OAI limits
+// both operands and multiplies by g + 1.
 #pragma once
 
 #include "ggml.h"
@@ -15,4 +15,4 @@ float gate_scalar(const GluParams & p, float x, float g);
 // y[i] = gate(x[i], g[i]) with the best instructions of this processor; y may be x or g.
 void gate_row(const GluParams & p, const float * x, const float * g, float * y, int64_t n);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

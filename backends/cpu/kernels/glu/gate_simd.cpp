@@ -43,18 +43,18 @@ struct SwiGluOai {
 
 void gate_row(const GluParams & p, const float * x, const float * g, float * y, int64_t n) {
     switch (ggml_glu_op(p.op)) {
-        case GGML_GLU_OP_REGLU: return map_rows(x, g, y, n, ReGlu());
-        case GGML_GLU_OP_GEGLU: return map_rows(x, g, y, n, Gated<Gelu>());
-        case GGML_GLU_OP_SWIGLU: return map_rows(x, g, y, n, Gated<Silu>());
-        case GGML_GLU_OP_SWIGLU_OAI: return map_rows(x, g, y, n, SwiGluOai{p.alpha, p.limit});
-        case GGML_GLU_OP_GEGLU_ERF: return map_rows(x, g, y, n, Gated<GeluErf>());
-        case GGML_GLU_OP_GEGLU_QUICK: return map_rows(x, g, y, n, Gated<Silu>{{kGeluQuickSlope}});
-        case GGML_GLU_OP_COUNT: break;
+    case GGML_GLU_OP_REGLU: return map_rows(x, g, y, n, ReGlu());
+    case GGML_GLU_OP_GEGLU: return map_rows(x, g, y, n, Gated<Gelu>());
+    case GGML_GLU_OP_SWIGLU: return map_rows(x, g, y, n, Gated<Silu>());
+    case GGML_GLU_OP_SWIGLU_OAI: return map_rows(x, g, y, n, SwiGluOai{p.alpha, p.limit});
+    case GGML_GLU_OP_GEGLU_ERF: return map_rows(x, g, y, n, Gated<GeluErf>());
+    case GGML_GLU_OP_GEGLU_QUICK: return map_rows(x, g, y, n, Gated<Silu>{{kGeluQuickSlope}});
+    case GGML_GLU_OP_COUNT: break;
     }
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -66,5 +66,5 @@ void gate_row(const GluParams & p, const float * x, const float * g, float * y, 
     HWY_DYNAMIC_DISPATCH(gate_row)(p, x, g, y, n);
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

@@ -1,5 +1,5 @@
-// GLU: src0 holds both halves of each row (swapped: gate first), or src0 and src1 hold one each. Any strides, plain
-// float types.
+// GLU: src0 holds both halves of each row (swapped: gate first), or src0 and src1 hold one each. Any strides,
+// plain float types.
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/kernels/glu/gate.h"
@@ -70,8 +70,8 @@ ggml_status kernel(const KernelContext & ctx, ggml_tensor * node) {
 
 constexpr OpKernels kKernels[] = {{GGML_OP_GLU, supports, kernel, reference}};
 
-}  // namespace
+} // namespace
 
 Family family_glu() { return kKernels; }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -82,7 +82,7 @@ void rows_bf16(const void * w, size_t stride, int64_t n, int64_t cols, const flo
     rows<LoadBF16>(w, stride, n, cols, x, y);
 }
 
-}  // namespace ggml::cpu::matmul::HWY_NAMESPACE
+} // namespace ggml::cpu::matmul::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -92,12 +92,15 @@ HWY_EXPORT(rows_f32);
 HWY_EXPORT(rows_f16);
 HWY_EXPORT(rows_bf16);
 
-void dot_rows(ggml_type type, const void * weights, size_t row_stride, int64_t rows, int64_t cols, const float * x,
-              float * y) {
-    if (type == GGML_TYPE_F32) HWY_DYNAMIC_DISPATCH(rows_f32)(weights, row_stride, rows, cols, x, y);
-    else if (type == GGML_TYPE_F16) HWY_DYNAMIC_DISPATCH(rows_f16)(weights, row_stride, rows, cols, x, y);
-    else HWY_DYNAMIC_DISPATCH(rows_bf16)(weights, row_stride, rows, cols, x, y);
+void dot_rows(ggml_type type, const void * weights, size_t row_stride, int64_t rows, int64_t cols,
+              const float * x, float * y) {
+    if (type == GGML_TYPE_F32)
+        HWY_DYNAMIC_DISPATCH(rows_f32)(weights, row_stride, rows, cols, x, y);
+    else if (type == GGML_TYPE_F16)
+        HWY_DYNAMIC_DISPATCH(rows_f16)(weights, row_stride, rows, cols, x, y);
+    else
+        HWY_DYNAMIC_DISPATCH(rows_bf16)(weights, row_stride, rows, cols, x, y);
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul
 #endif

@@ -13,8 +13,8 @@ namespace {
 
 // Up to this many rows the weights are read once per row by our own loop.
 constexpr int64_t kDirectRows = 3;
-// Products with fewer multiply-adds run in pieces, one thread each: a library call on the team costs more than
-// it saves, and preparing a shape (about 0.3 ms) would dominate.
+// Products with fewer multiply-adds run in pieces, one thread each: a library call on the team costs more
+// than it saves, and preparing a shape (about 0.3 ms) would dominate.
 constexpr int64_t kTeamWork = int64_t(1) << 24;
 // Weight rows of a piece. Pieces depend on the shape only: the library's result for a row may depend on them.
 constexpr int64_t kPieceRows = 64;
@@ -31,7 +31,8 @@ int64_t panel_rows(int64_t rows, int64_t cols) {
 }
 
 void convert_rows(const Weights & w, int64_t first, int64_t n, float * out) {
-    for (int64_t i = 0; i < n; ++i) read_floats(w.type, w.elem_stride, w.row(first + i), 0, w.cols, out + i * w.cols);
+    for (int64_t i = 0; i < n; ++i)
+        read_floats(w.type, w.elem_stride, w.row(first + i), 0, w.cols, out + i * w.cols);
 }
 
 Gemm gemm_of(const FloatProduct & p, int64_t first, int64_t n, const float * w, int64_t ldw) {
@@ -59,14 +60,14 @@ ggml_status piece(const FloatProduct & p, int64_t first, int64_t n, bool direct,
         }
         return GGML_STATUS_SUCCESS;
     }
-    if (direct) return gemm_here(gemm_of(p, first, n, reinterpret_cast<const float *>(w.row(first)), float_stride(w)));
+    if (direct)
+        return gemm_here(
+            gemm_of(p, first, n, reinterpret_cast<const float *>(w.row(first)), float_stride(w)));
     convert_rows(w, first, n, converted);
     return gemm_here(gemm_of(p, first, n, converted, w.cols));
 }
 
-size_t piece_bytes(int64_t cols) {
-    return slice_bytes(size_t(kPieceRows) * size_t(cols) * sizeof(float));
-}
+size_t piece_bytes(int64_t cols) { return slice_bytes(size_t(kPieceRows) * size_t(cols) * sizeof(float)); }
 
 ggml_status run_pieces(const Team & team, int64_t n, const std::function<FloatProduct(int64_t)> & product_at,
                        bool direct, std::byte * scratch) {
@@ -110,7 +111,7 @@ ggml_status run_on_team(const Team & team, const FloatProduct & p, bool direct, 
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 bool float_weights_direct(const Weights & w) {
     return w.type == GGML_TYPE_F32 && w.elem_stride == sizeof(float) && w.row_stride % sizeof(float) == 0 &&
@@ -119,27 +120,32 @@ bool float_weights_direct(const Weights & w) {
 
 size_t float_scratch(bool direct, int64_t rows, int64_t cols, int64_t m, int n_threads) {
     if (direct) return 0;
-    if (runs_on_team(rows, cols, m)) return slice_bytes(size_t(panel_rows(rows, cols)) * size_t(cols) * sizeof(float));
+    if (runs_on_team(rows, cols, m))
+        return slice_bytes(size_t(panel_rows(rows, cols)) * size_t(cols) * sizeof(float));
     return piece_bytes(cols) * size_t(n_threads);
 }
 
-ggml_status float_products(const Team & team, int64_t n, const std::function<FloatProduct(int64_t)> & product_at,
+ggml_status float_products(const Team & team, int64_t n,
+                           const std::function<FloatProduct(int64_t)> & product_at,
                            std::span<std::byte> scratch) {
     if (n == 0) return GGML_STATUS_SUCCESS;
     const FloatProduct shape = product_at(0);
     const Weights & w = shape.weights;
     const bool direct = float_weights_direct(w);
     if (scratch.size() < float_scratch(direct, w.rows, w.cols, shape.m, team.n_threads())) {
-        GGML_LOG_ERROR("CPU: product of %lld rows got %zu bytes of scratch\n", (long long)shape.m, scratch.size());
+        GGML_LOG_ERROR("CPU: product of %lld rows got %zu bytes of scratch\n", (long long)shape.m,
+                       scratch.size());
         return GGML_STATUS_FAILED;
     }
-    if (!runs_on_team(w.rows, w.cols, shape.m)) return run_pieces(team, n, product_at, direct, scratch.data());
+    if (!runs_on_team(w.rows, w.cols, shape.m))
+        return run_pieces(team, n, product_at, direct, scratch.data());
     for (int64_t i = 0; i < n; ++i) {
         if (team.aborted()) return GGML_STATUS_ABORTED;
-        const ggml_status status = run_on_team(team, product_at(i), direct, reinterpret_cast<float *>(scratch.data()));
+        const ggml_status status =
+            run_on_team(team, product_at(i), direct, reinterpret_cast<float *>(scratch.data()));
         if (status != GGML_STATUS_SUCCESS) return status;
     }
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

@@ -1,5 +1,6 @@
-// Products of F32, F16 or BF16 weights with rows of floats, in F32 arithmetic. Weights that are not F32 rows are
-// converted a panel at a time. The order of summation depends on shapes only, never on the number of threads.
+// Products of F32, F16 or BF16 weights with rows of floats, in F32 arithmetic. Weights that are not F32 rows
+// are converted a panel at a time. The order of summation depends on shapes only, never on the number of
+// threads.
 #pragma once
 
 #include "backends/cpu/kernel.h"
@@ -25,7 +26,8 @@ bool float_weights_direct(const Weights & weights);
 size_t float_scratch(bool direct, int64_t rows, int64_t cols, int64_t m, int n_threads);
 
 // `product_at(i)` gives product i of n; all have the same weight type, rows, cols and m.
-ggml_status float_products(const Team & team, int64_t n, const std::function<FloatProduct(int64_t)> & product_at,
+ggml_status float_products(const Team & team, int64_t n,
+                           const std::function<FloatProduct(int64_t)> & product_at,
                            std::span<std::byte> scratch);
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

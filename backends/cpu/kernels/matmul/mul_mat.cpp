@@ -16,7 +16,8 @@ struct Activations {
 };
 
 Activations activations_of(const ggml_tensor * b) {
-    const bool rows = b->nb[1] % sizeof(float) == 0 && b->nb[2] % sizeof(float) == 0 && b->nb[3] % sizeof(float) == 0 &&
+    const bool rows = b->nb[1] % sizeof(float) == 0 && b->nb[2] % sizeof(float) == 0 &&
+                      b->nb[3] % sizeof(float) == 0 &&
                       (b->ne[1] == 1 || b->nb[1] >= size_t(b->ne[0]) * sizeof(float));
     if (b->type == GGML_TYPE_F32 && b->nb[0] == sizeof(float) && rows) {
         // With a single row its stride is free; the library wants one that holds a row.
@@ -30,7 +31,7 @@ Activations activations_of(const ggml_tensor * b) {
 // How many products of how many rows. Rows that share a weight matrix and lie evenly become one product.
 struct Batches {
     int64_t n2, n3;       // products
-    int64_t step2, step3;  // src1 coordinates per product
+    int64_t step2, step3; // src1 coordinates per product
     int64_t m;            // rows of each
 };
 
@@ -105,8 +106,8 @@ ggml_status mul_mat_quant(const KernelContext & ctx, ggml_tensor * dst) {
                 const RowIndex at{i % b->ne[1], a2 * r2 + i / b->ne[1] % r2, a3 * r3 + i / b->ne[1] / r2};
                 pairs[i] = {row_at<char>(b, row_offset(b, at)), row_at<float>(dst, row_offset(dst, at))};
             }
-            const ggml_status status = quant_product(ctx.team, weights_of(a, a2, a3), {pairs, size_t(m)}, format,
-                                                     scratch.rest());
+            const ggml_status status =
+                quant_product(ctx.team, weights_of(a, a2, a3), {pairs, size_t(m)}, format, scratch.rest());
             if (status != GGML_STATUS_SUCCESS) return status;
             if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
         }
@@ -114,7 +115,7 @@ ggml_status mul_mat_quant(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 size_t mul_mat_scratch(const ggml_tensor * dst, int n_threads) {
     const ggml_tensor *a = dst->src[0], *b = dst->src[1];
@@ -132,11 +133,12 @@ ggml_status mul_mat(const KernelContext & ctx, ggml_tensor * dst) {
     if (dst->src[0]->ne[0] == 0) {
         // Sums over nothing.
         for (int64_t r = 0; r < ggml_nrows(dst); ++r) {
-            std::memset(row_at<char>(dst, row_offset(dst, row_index(dst, r))), 0, size_t(dst->ne[0]) * sizeof(float));
+            std::memset(row_at<char>(dst, row_offset(dst, row_index(dst, r))), 0,
+                        size_t(dst->ne[0]) * sizeof(float));
         }
         return GGML_STATUS_SUCCESS;
     }
     return ggml_is_quantized(dst->src[0]->type) ? mul_mat_quant(ctx, dst) : mul_mat_float(ctx, dst);
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

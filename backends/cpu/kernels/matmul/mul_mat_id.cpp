@@ -18,9 +18,7 @@ struct Routing {
     int64_t * start;
 };
 
-int64_t total_rows(const ggml_tensor * dst) {
-    return dst->ne[1] * dst->ne[2];
-}
+int64_t total_rows(const ggml_tensor * dst) { return dst->ne[1] * dst->ne[2]; }
 
 // Counting sort by expert; within an expert, tokens keep their order. False when an id names no expert.
 bool route(ggml_tensor * dst, const Routing & routing) {
@@ -37,7 +35,8 @@ bool route(ggml_tensor * dst, const Routing & routing) {
     for (int64_t t = 0; t < dst->ne[2]; ++t) {
         for (int64_t e = 0; e < dst->ne[1]; ++e) {
             routing.pairs[routing.start[expert_at(dst, e, t)]++] = {
-                row_at<char>(b, row_offset(b, {e % b->ne[1], t, 0})), row_at<float>(dst, row_offset(dst, {e, t, 0}))};
+                row_at<char>(b, row_offset(b, {e % b->ne[1], t, 0})),
+                row_at<float>(dst, row_offset(dst, {e, t, 0}))};
         }
     }
     // Each start has moved to the next expert's: shift them back.
@@ -51,13 +50,14 @@ size_t float_expert_scratch(const ggml_tensor * dst, int n_threads) {
     const int64_t m = std::min(total_rows(dst), kGatherRows);
     const bool direct = float_weights_direct({a->type, nullptr, a->nb[1], a->nb[0], a->ne[1], a->ne[0]});
     // How a product is computed depends on its rows: room for either way.
-    return slice_bytes(size_t(m * a->ne[0]) * sizeof(float)) + slice_bytes(size_t(m * a->ne[1]) * sizeof(float)) +
+    return slice_bytes(size_t(m * a->ne[0]) * sizeof(float)) +
+           slice_bytes(size_t(m * a->ne[1]) * sizeof(float)) +
            std::max(float_scratch(direct, a->ne[1], a->ne[0], 1, n_threads),
                     float_scratch(direct, a->ne[1], a->ne[0], m, n_threads));
 }
 
-ggml_status expert_float(const Team & team, const Weights & w, std::span<const RowPair> pairs, const RowFormat & format,
-                         std::span<std::byte> memory) {
+ggml_status expert_float(const Team & team, const Weights & w, std::span<const RowPair> pairs,
+                         const RowFormat & format, std::span<std::byte> memory) {
     const int64_t m = std::min(int64_t(pairs.size()), kGatherRows);
     Scratch scratch(memory);
     float *x = scratch.take<float>(size_t(m * w.cols)), *y = scratch.take<float>(size_t(m * w.rows));
@@ -71,7 +71,8 @@ ggml_status expert_float(const Team & team, const Weights & w, std::span<const R
             }
         });
         const FloatProduct product{w, x, w.cols, n, y, w.rows};
-        const ggml_status status = float_products(team, 1, [&](int64_t) { return product; }, scratch.rest());
+        const ggml_status status = float_products(
+            team, 1, [&](int64_t) { return product; }, scratch.rest());
         if (status != GGML_STATUS_SUCCESS) return status;
         team.parallel_for(n, ceil_div(kParallelGrain, w.rows), [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
@@ -82,12 +83,13 @@ ggml_status expert_float(const Team & team, const Weights & w, std::span<const R
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 size_t mul_mat_id_scratch(const ggml_tensor * dst, int n_threads) {
     const ggml_tensor * a = dst->src[0];
     const int64_t rows = total_rows(dst);
-    const size_t routing = slice_bytes(size_t(rows) * sizeof(RowPair)) + slice_bytes(size_t(a->ne[2] + 1) * sizeof(int64_t));
+    const size_t routing =
+        slice_bytes(size_t(rows) * sizeof(RowPair)) + slice_bytes(size_t(a->ne[2] + 1) * sizeof(int64_t));
     if (ggml_is_quantized(a->type)) return routing + quant_scratch(a->ne[0], rows, n_threads);
     return routing + float_expert_scratch(dst, n_threads);
 }
@@ -95,7 +97,8 @@ size_t mul_mat_id_scratch(const ggml_tensor * dst, int n_threads) {
 ggml_status mul_mat_id(const KernelContext & ctx, ggml_tensor * dst) {
     const ggml_tensor *a = dst->src[0], *b = dst->src[1];
     Scratch scratch(ctx.scratch);
-    const Routing routing{scratch.take<RowPair>(size_t(total_rows(dst))), scratch.take<int64_t>(size_t(a->ne[2] + 1))};
+    const Routing routing{scratch.take<RowPair>(size_t(total_rows(dst))),
+                          scratch.take<int64_t>(size_t(a->ne[2] + 1))};
     if (routing.pairs == nullptr || routing.start == nullptr) return GGML_STATUS_FAILED;
     if (!route(dst, routing)) return GGML_STATUS_FAILED;
     const RowFormat format{b->type, b->nb[0]};
@@ -117,4 +120,4 @@ ggml_status mul_mat_id(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

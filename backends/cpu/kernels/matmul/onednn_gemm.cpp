@@ -28,16 +28,17 @@ using Key = std::array<int64_t, 7>;
 struct Prepared {
     Key key;
     dnnl::matmul primitive;
-    dnnl::memory x, w, y;  // handles are set before each run
+    dnnl::memory x, w, y; // handles are set before each run
     size_t scratch_bytes;
 };
 
 struct AlignedDelete {
-    void operator()(std::byte * p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(std::byte * p) const { ::operator delete (p, std::align_val_t{64}); }
 };
 
-// Prepared products of one driving thread, most recent first. Per thread, because a primitive's memory objects
-// are not shared; creating one again is cheap, since oneDNN keeps generated code for the whole process.
+// Prepared products of one driving thread, most recent first. Per thread, because a primitive's memory
+// objects are not shared; creating one again is cheap, since oneDNN keeps generated code for the whole
+// process.
 class Cache {
   public:
     const Prepared & get(const Gemm & g, int n_threads) {
@@ -57,7 +58,7 @@ class Cache {
         if (bytes > capacity_) {
             memory_.reset();
             capacity_ = 0;
-            memory_.reset(static_cast<std::byte *>(::operator new(bytes, std::align_val_t{64})));
+            memory_.reset(static_cast<std::byte *>(::operator new (bytes, std::align_val_t{64})));
             capacity_ = bytes;
         }
         return memory_.get();
@@ -109,7 +110,7 @@ void run_prepared(Cache & cache, const Prepared & prepared, const Gemm & g) {
     cache.stream().wait();
 }
 
-}  // namespace
+} // namespace
 
 ggml_status gemm_here(const Gemm & g) {
     return to_status(dnnl_sgemm('N', 'T', g.m, g.n, g.k, 1.0f, g.x, g.ldx, g.w, g.ldw, 0.0f, g.y, g.ldy));
@@ -136,4 +137,4 @@ ggml_status gemm_team(const Gemm & g, int n_threads) {
     }
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

@@ -20,9 +20,10 @@ float read_one(ggml_type type, const char * p) {
     return type == GGML_TYPE_F16 ? half_to_float(bits) : bf16_to_float(bits);
 }
 
-}  // namespace
+} // namespace
 
-void read_floats(ggml_type type, size_t elem_stride, const char * row, int64_t first, int64_t n, float * out) {
+void read_floats(ggml_type type, size_t elem_stride, const char * row, int64_t first, int64_t n,
+                 float * out) {
     const TypeInfo & info = type_info(type);
     if (info.quantized) {
         info.to_float(row + size_t(first / info.block) * info.bytes, out, n);
@@ -40,4 +41,4 @@ void read_floats(ggml_type type, size_t elem_stride, const char * row, int64_t f
     }
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

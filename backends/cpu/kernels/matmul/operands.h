@@ -1,4 +1,5 @@
-// What the products of this room work on: a matrix of weights, rows of activations, and slices of scratch memory.
+// What the products of this room work on: a matrix of weights, rows of activations, and slices of scratch
+// memory.
 #pragma once
 
 #include "ggml.h"
@@ -14,8 +15,8 @@ namespace ggml::cpu::matmul {
 struct Weights {
     ggml_type type;
     const char * data;
-    size_t row_stride;   // bytes
-    size_t elem_stride;  // bytes; the type's size, except for plain types with a permuted layout
+    size_t row_stride;  // bytes
+    size_t elem_stride; // bytes; the type's size, except for plain types with a permuted layout
     int64_t rows, cols;
 
     const char * row(int64_t n) const { return data + size_t(n) * row_stride; }
@@ -41,17 +42,17 @@ struct RowFormat {
     bool plain_floats() const { return type == GGML_TYPE_F32 && elem_stride == sizeof(float); }
 };
 
-// Elements [first, first + n) of a row as floats. Quantized types: contiguous, first and n multiples of the block.
+// Elements [first, first + n) of a row as floats. Quantized types: contiguous, first and n multiples of the
+// block.
 void read_floats(ggml_type type, size_t elem_stride, const char * row, int64_t first, int64_t n, float * out);
 
 inline bool is_plain_float(ggml_type type) {
     return type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
 }
 
-// Cuts scratch memory into 64-byte aligned slices. The size computed by `slice_bytes` for each is what it takes.
-constexpr size_t slice_bytes(size_t bytes) {
-    return align_up(bytes, 64);
-}
+// Cuts scratch memory into 64-byte aligned slices. The size computed by `slice_bytes` for each is what it
+// takes.
+constexpr size_t slice_bytes(size_t bytes) { return align_up(bytes, 64); }
 class Scratch {
   public:
     explicit Scratch(std::span<std::byte> memory) : next_(memory.data()), left_(memory.size()) {}
@@ -73,4 +74,4 @@ class Scratch {
     size_t left_;
 };
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

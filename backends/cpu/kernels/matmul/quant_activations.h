@@ -1,6 +1,6 @@
-// Activation rows in int8: per block of 32 values, d = amax / 127 and q = round_to_nearest_even(x * (127 / amax)).
-// Scales stay in float, so a large activation cannot overflow them. A block that holds a NaN or an infinity has
-// d = NaN: every result of that row is NaN. Blocks with amax < kTinyActivation are zero.
+// Activation rows in int8: per block of 32 values, d = amax / 127 and q = round_to_nearest_even(x * (127 /
+// amax)). Scales stay in float, so a large activation cannot overflow them. A block that holds a NaN or an
+// infinity has d = NaN: every result of that row is NaN. Blocks with amax < kTinyActivation are zero.
 #pragma once
 
 #include "backends/cpu/kernels/matmul/quant_format.h"
@@ -13,7 +13,7 @@ namespace ggml::cpu::matmul {
 
 struct ActScale {
     float d;
-    float inverse;  // 0: all q are zero
+    float inverse; // 0: all q are zero
 };
 
 // From the bits of the largest magnitude (sign cleared): these order like the values, NaN above everything.
@@ -24,7 +24,8 @@ inline ActScale act_scale(int32_t amax_bits) {
     return {amax / 127.0f, 127.0f / amax};
 }
 
-// The definition, for one block: what every set's `quantize` computes, bit for bit. correction[] gets plain sums.
+// The definition, for one block: what every set's `quantize` computes, bit for bit. correction[] gets plain
+// sums.
 inline void quantize_act_block(const float * x, ActBlock & out) {
     int32_t top = 0;
     for (int i = 0; i < kBlock; ++i) {
@@ -44,9 +45,9 @@ inline void quantize_act_block(const float * x, ActBlock & out) {
 
 // What a weight type wants beside the q of an activation.
 struct ActLayout {
-    int groups;    // sums per 32 elements
-    int offset;    // 0 where the kernels take signed weights
-    bool minimum;  // sums as floats
+    int groups;   // sums per 32 elements
+    int offset;   // 0 where the kernels take signed weights
+    bool minimum; // sums as floats
 };
 
 // Turns plain half sums into `layout`'s corrections.
@@ -54,9 +55,11 @@ inline void finish_act_block(const ActLayout & layout, ActBlock & block) {
     int32_t sums[2] = {block.correction[0], block.correction[1]};
     if (layout.groups == 1) sums[0] += sums[1], sums[1] = 0;
     for (int g = 0; g < 2; ++g) {
-        if (layout.minimum) block.sum[g] = block.d * float(sums[g]);
-        else block.correction[g] = -layout.offset * sums[g];
+        if (layout.minimum)
+            block.sum[g] = block.d * float(sums[g]);
+        else
+            block.correction[g] = -layout.offset * sums[g];
     }
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

@@ -1,6 +1,7 @@
-// AVX2 without VNNI. A product of four bytes is VPMADDUBSW and VPMADDWD; the first adds two products in 16 bits
-// with saturation, which is exact for u up to 127 (2 * 127 * 127 < 2^15). Q8_0 alone has larger ones: its weights
-// are taken with their sign, as |w| times the activation with w's sign, at most 2 * 128 * 127 < 2^15.
+// AVX2 without VNNI. A product of four bytes is VPMADDUBSW and VPMADDWD; the first adds two products in 16
+// bits with saturation, which is exact for u up to 127 (2 * 127 * 127 < 2^15). Q8_0 alone has larger ones:
+// its weights are taken with their sign, as |w| times the activation with w's sign, at most 2 * 128 * 127 <
+// 2^15.
 #include "backends/cpu/isa/target.h"
 #include "backends/cpu/kernels/matmul/quant_activations.h"
 #include "backends/cpu/kernels/matmul/quant_kernels.h"
@@ -26,27 +27,27 @@ struct Isa {
 };
 
 // Unrolled, GCC moves the temporaries of several steps together and spills the sums.
-#define GGML_TILE_STEPS _Pragma("GCC unroll 1")
-#include "backends/cpu/kernels/matmul/quant_x86_inl.h"
-#include "backends/cpu/kernels/matmul/quant_x86_tile_inl.h"
+#    define GGML_TILE_STEPS _Pragma("GCC unroll 1")
+#    include "backends/cpu/kernels/matmul/quant_x86_inl.h"
+#    include "backends/cpu/kernels/matmul/quant_x86_tile_inl.h"
 
 template <int Rows>
 void tile_q8(const TileArgs & args) {
     tile_any<Rows, 1, false, true>(args);
 }
 
-}  // namespace
-}  // namespace ggml::cpu::matmul
+} // namespace
+} // namespace ggml::cpu::matmul
 GGML_TARGET_END
 
 namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_avx2() {
-    static constexpr QuantKernels kernels =
-        GGML_QUANT_TABLE("avx2", tile, GGML_QUANT_TILES_Q8_0(tile_q8), true, pack_panel, dot_row, quantize_rows);
+    static constexpr QuantKernels kernels = GGML_QUANT_TABLE("avx2", tile, GGML_QUANT_TILES_Q8_0(tile_q8),
+                                                             true, pack_panel, dot_row, quantize_rows);
     return kernels;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul
 
 #endif

@@ -18,12 +18,12 @@ struct Isa {
     static __m256i dot_q8_0(__m256i sum, __m256i u, __m256i s) { return dot(sum, u, s); }
 };
 
-#define GGML_TILE_STEPS _Pragma("GCC unroll 8")
-#include "backends/cpu/kernels/matmul/quant_x86_inl.h"
-#include "backends/cpu/kernels/matmul/quant_x86_tile_inl.h"
+#    define GGML_TILE_STEPS _Pragma("GCC unroll 8")
+#    include "backends/cpu/kernels/matmul/quant_x86_inl.h"
+#    include "backends/cpu/kernels/matmul/quant_x86_tile_inl.h"
 
-}  // namespace
-}  // namespace ggml::cpu::matmul
+} // namespace
+} // namespace ggml::cpu::matmul
 GGML_TARGET_END
 
 namespace ggml::cpu::matmul {
@@ -34,6 +34,6 @@ const QuantKernels & quant_kernels_avxvnni() {
     return kernels;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul
 
 #endif

@@ -1,5 +1,5 @@
-// ARM with SDOT, which multiplies signed by signed bytes. u up to 127 is a signed byte as it is; Q8_0's u gives
-// its weight back by flipping the top bit, and needs no correction.
+// ARM with SDOT, which multiplies signed by signed bytes. u up to 127 is a signed byte as it is; Q8_0's u
+// gives its weight back by flipping the top bit, and needs no correction.
 #include "backends/cpu/isa/target.h"
 #include "backends/cpu/kernels/matmul/quant_activations.h"
 #include "backends/cpu/kernels/matmul/quant_kernels.h"
@@ -18,7 +18,7 @@ struct Isa {
     }
 };
 
-#include "backends/cpu/kernels/matmul/quant_portable_inl.h"
+#    include "backends/cpu/kernels/matmul/quant_portable_inl.h"
 
 // Q8_0 with its signed weights; act.correction is zero.
 float dot_q8_0(const void * row, const ActRow & act, int64_t blocks) {
@@ -35,8 +35,10 @@ float dot_q8_0(const void * row, const ActRow & act, int64_t blocks) {
 
 template <ggml_type T>
 float dot_any(const void * row, const ActRow & act, int64_t blocks) {
-    if constexpr (T == GGML_TYPE_Q8_0) return dot_q8_0(row, act, blocks);
-    else return dot_row<T>(row, act, blocks);
+    if constexpr (T == GGML_TYPE_Q8_0)
+        return dot_q8_0(row, act, blocks);
+    else
+        return dot_row<T>(row, act, blocks);
 }
 
 // Eight weight rows at a time: two vectors of sums for each of up to six activation rows.
@@ -49,7 +51,8 @@ void tile_columns(const TileArgs & args, const uint8_t * p, int column) {
     for (int64_t b = 0; b < args.blocks; ++b, acts += Rows, p += panel_block_bytes(Groups, Minimum)) {
         for (int g = 0; g < Groups; ++g) {
             int32x4_t sum[Rows][2];
-            for (int r = 0; r < Rows; ++r) sum[r][0] = sum[r][1] = vdupq_n_s32(Minimum ? 0 : acts[r].correction[g]);
+            for (int r = 0; r < Rows; ++r)
+                sum[r][0] = sum[r][1] = vdupq_n_s32(Minimum ? 0 : acts[r].correction[g]);
             for (int k = g * 8 / Groups; k < (g + 1) * 8 / Groups; ++k) {
                 const int8x16_t w0 = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(p + 64 * k), flip));
                 const int8x16_t w1 = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(p + 64 * k + 16), flip));
@@ -64,7 +67,8 @@ void tile_columns(const TileArgs & args, const uint8_t * p, int column) {
             const float * scales = reinterpret_cast<const float *>(p + kPanelRows * kBlock) + kPanelRows * g;
             for (int r = 0; r < Rows; ++r) {
                 for (int h = 0; h < 2; ++h) {
-                    const float32x4_t product = vmulq_f32(vcvtq_f32_s32(sum[r][h]), vld1q_f32(scales + 4 * h));
+                    const float32x4_t product =
+                        vmulq_f32(vcvtq_f32_s32(sum[r][h]), vld1q_f32(scales + 4 * h));
                     acc[r][h] = vfmaq_n_f32(acc[r][h], product, acts[r].d);
                     if constexpr (Minimum) {
                         const float32x4_t m = vld1q_f32(scales + kPanelRows * Groups + 4 * h);
@@ -86,7 +90,8 @@ template <int Rows, int Groups, bool Minimum, bool Q8>
 void tile_any(const TileArgs & args) {
     for (int column = 0; column < 2 * kPanelRows; column += 8) {
         // Eight rows are 32 bytes of u and 32 bytes of scales: one offset serves both.
-        const uint8_t * p = args.panel + size_t(column / kPanelRows) * args.panel_stride + 4 * (column % kPanelRows);
+        const uint8_t * p =
+            args.panel + size_t(column / kPanelRows) * args.panel_stride + 4 * (column % kPanelRows);
         tile_columns<Rows, Groups, Minimum, Q8>(args, p, column);
     }
 }
@@ -100,18 +105,18 @@ void tile_q8(const TileArgs & args) {
     tile_any<Rows, 1, false, true>(args);
 }
 
-}  // namespace
-}  // namespace ggml::cpu::matmul
+} // namespace
+} // namespace ggml::cpu::matmul
 GGML_TARGET_END
 
 namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_dotprod() {
-    static constexpr QuantKernels kernels =
-        GGML_QUANT_TABLE("dotprod", tile, GGML_QUANT_TILES_Q8_0(tile_q8), true, pack_panel, dot_any, quantize_rows);
+    static constexpr QuantKernels kernels = GGML_QUANT_TABLE("dotprod", tile, GGML_QUANT_TILES_Q8_0(tile_q8),
+                                                             true, pack_panel, dot_any, quantize_rows);
     return kernels;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul
 
 #endif

@@ -11,8 +11,8 @@ namespace ggml::cpu::matmul {
 namespace {
 
 // Up to this many rows the stored blocks are multiplied directly, once per row: opening panels costs about as
-// much as three such passes.
-constexpr int64_t kDirectRows = 3;
+// much as two such passes.
+constexpr int64_t kDirectRows = 2;
 // Activation rows quantized at a time: bounds scratch; a multiple of the tile.
 constexpr int64_t kRowBlock = 256 * kTileRows;
 // Blocks of 32 per panel: a tile of activations (18 KiB) stays in the first-level cache, a group of panels
@@ -22,7 +22,8 @@ constexpr int64_t kDepth = 64;
 constexpr int64_t kGroupRows = 128;
 constexpr int64_t kPairRows = 2 * kPanelRows;
 
-constexpr size_t kGroupBytes = slice_bytes(size_t(kGroupRows / kPanelRows) * kDepth * panel_block_bytes(2, true));
+constexpr size_t kGroupBytes =
+    slice_bytes(size_t(kGroupRows / kPanelRows) * kDepth * panel_block_bytes(2, true));
 
 struct Product {
     const Weights & weights;
@@ -30,7 +31,7 @@ struct Product {
     const QuantKernels & kernels;
     QuantInfo info;
     ActLayout layout;
-    int64_t blocks;  // of 32 elements, in a row
+    int64_t blocks; // of 32 elements, in a row
 };
 
 // Quantizes one row into blocks `stride` apart.
@@ -52,28 +53,37 @@ void quantize_row(const Product & p, const char * x, ActBlock * out, int64_t str
 // The same, into the arrays of the one-row product.
 ActRow quantize_direct(const Product & p, const char * x, std::byte * memory) {
     auto * q = reinterpret_cast<int8_t *>(memory);
-    auto * d = reinterpret_cast<float *>(q + p.blocks * kBlock);
+    auto * lane_d = reinterpret_cast<float *>(q + p.blocks * kBlock);
+    auto * d = lane_d + p.blocks * 4;
     auto * correction = reinterpret_cast<int32_t *>(d + p.blocks);
     auto * sum = reinterpret_cast<float *>(correction + p.blocks);
+    auto * half_sum = reinterpret_cast<int16_t *>(sum + p.blocks * 2);
     for (int64_t b = 0; b < p.blocks; ++b) {
         float values[kBlock];
         ActBlock block;
         read_floats(p.format.type, p.format.elem_stride, x, b * kBlock, kBlock, values);
         p.kernels.quantize(values, 1, &block, 1);
+        const int32_t low = block.correction[0], high = block.correction[1];
         std::copy_n(block.q, kBlock, q + b * kBlock);
         d[b] = block.d;
-        correction[b] = -p.layout.offset * (block.correction[0] + block.correction[1]);
-        if (p.layout.groups == 1) {
-            sum[b] = block.d * float(block.correction[0] + block.correction[1]);
-        } else {
-            sum[2 * b] = block.d * float(block.correction[0]);
-            sum[2 * b + 1] = block.d * float(block.correction[1]);
+        half_sum[2 * b] = int16_t(low), half_sum[2 * b + 1] = int16_t(high);
+        correction[b] = -p.layout.offset * (low + high);
+        if (p.layout.groups == 1)
+            sum[b] = block.d * float(low + high);
+        else
+            sum[2 * b] = block.d * float(low), sum[2 * b + 1] = block.d * float(high);
+    }
+    if (p.layout.groups == 2) {
+        for (int64_t i = 0; i < p.blocks * 4; ++i) {
+            const int64_t group = i / 16 * 8 + i % 4 / 2 * 4 + i / 4 % 4, block = group / 2;
+            lane_d[i] = block % 2 == 0 ? d[block] : d[block] * 0.25f;
         }
     }
-    return {q, d, sum, correction};
+    return {q, d, sum, correction, half_sum, lane_d};
 }
 
-void direct_product(const Team & team, const Product & p, std::span<const RowPair> pairs, std::byte * memory) {
+void direct_product(const Team & team, const Product & p, std::span<const RowPair> pairs,
+                    std::byte * memory) {
     ActRow acts[kDirectRows];
     for (size_t m = 0; m < pairs.size(); ++m) {
         acts[m] = quantize_direct(p, pairs[m].x, memory + m * slice_bytes(act_row_bytes(p.weights.cols)));
@@ -83,13 +93,14 @@ void direct_product(const Team & team, const Product & p, std::span<const RowPai
     const int64_t row_bytes = p.blocks * kBlock / p.info.elements * int64_t(p.info.bytes);
     team.parallel_for(p.weights.rows, 1 + (16 << 10) / row_bytes, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) {
-            for (size_t m = 0; m < pairs.size(); ++m) pairs[m].y[n] = dot(p.weights.row(n), acts[m], p.blocks);
+            for (size_t m = 0; m < pairs.size(); ++m)
+                pairs[m].y[n] = dot(p.weights.row(n), acts[m], p.blocks);
         }
     });
 }
 
-// Results of two panels for one tile of activation rows. The last panels of a matrix may be wider than it: their
-// results pass through a buffer.
+// Results of two panels for one tile of activation rows. The last panels of a matrix may be wider than it:
+// their results pass through a buffer.
 void run_tile(TileFn fn, TileArgs & args, std::span<const RowPair> rows, int64_t n0, int64_t n_valid) {
     float buffer[kTileRows * kPairRows];
     const bool whole = n_valid == kPairRows, accumulate = args.accumulate;
@@ -107,8 +118,8 @@ void run_tile(TileFn fn, TileArgs & args, std::span<const RowPair> rows, int64_t
 }
 
 // Weight rows [n0, n1) times all rows of a block of activations.
-void multiply_group(const Product & p, std::span<const RowPair> pairs, const ActBlock * acts, int64_t n0, int64_t n1,
-                    uint8_t * panels) {
+void multiply_group(const Product & p, std::span<const RowPair> pairs, const ActBlock * acts, int64_t n0,
+                    int64_t n1, uint8_t * panels) {
     const bool own_tile = p.info.index == kQ8_0 && p.kernels.tile_q8_0[1] != nullptr;
     const auto & tiles = own_tile ? p.kernels.tile_q8_0 : p.kernels.tile[p.info.groups - 1][p.info.minimum];
     const size_t block_bytes = panel_block_bytes(p.info.groups, p.info.minimum);
@@ -117,8 +128,10 @@ void multiply_group(const Product & p, std::span<const RowPair> pairs, const Act
         const int64_t depth = std::min(kDepth, p.blocks - first);
         for (int64_t i = 0; i < n_panels; ++i) {
             const void * rows[kPanelRows];
-            for (int64_t r = 0; r < kPanelRows; ++r) rows[r] = p.weights.row(std::min(n0 + i * kPanelRows + r, n1 - 1));
-            p.kernels.pack[p.info.index](rows, first, first + depth, panels + size_t(i * depth) * block_bytes);
+            for (int64_t r = 0; r < kPanelRows; ++r)
+                rows[r] = p.weights.row(std::min(n0 + i * kPanelRows + r, n1 - 1));
+            p.kernels.pack[p.info.index](rows, first, first + depth,
+                                         panels + size_t(i * depth) * block_bytes);
         }
         TileArgs args{nullptr, size_t(depth) * block_bytes, nullptr, depth, {}, first > 0};
         for (size_t m = 0; m < pairs.size(); m += kTileRows) {
@@ -133,12 +146,14 @@ void multiply_group(const Product & p, std::span<const RowPair> pairs, const Act
     }
 }
 
-// One block of activation rows: quantize, then multiply groups of weight rows, handed out as threads get free.
+// One block of activation rows: quantize, then multiply groups of weight rows, handed out as threads get
+// free.
 void blocked_product(const Team & team, const Product & p, std::span<const RowPair> pairs, ActBlock * acts,
                      uint8_t * panels) {
     const int64_t n_tiles = ceil_div(int64_t(pairs.size()), kTileRows);
     team.parallel_for(n_tiles, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t m = begin * kTileRows; m < std::min<int64_t>(end * kTileRows, int64_t(pairs.size())); ++m) {
+        for (int64_t m = begin * kTileRows; m < std::min<int64_t>(end * kTileRows, int64_t(pairs.size()));
+             ++m) {
             const int64_t tile = m / kTileRows * kTileRows;
             const int64_t stride = std::min<int64_t>(kTileRows, int64_t(pairs.size()) - tile);
             quantize_row(p, pairs[size_t(m)].x, acts + tile * p.blocks + (m - tile), stride);
@@ -157,14 +172,12 @@ void blocked_product(const Team & team, const Product & p, std::span<const RowPa
     });
 }
 
-size_t direct_bytes(int64_t cols) {
-    return size_t(kDirectRows) * slice_bytes(act_row_bytes(cols));
-}
+size_t direct_bytes(int64_t cols) { return size_t(kDirectRows) * slice_bytes(act_row_bytes(cols)); }
 size_t acts_bytes(int64_t cols, int64_t max_rows) {
     return slice_bytes(size_t(std::min(max_rows, kRowBlock)) * size_t(cols / kBlock) * sizeof(ActBlock));
 }
 
-}  // namespace
+} // namespace
 
 size_t quant_scratch(int64_t cols, int64_t max_rows, int n_threads) {
     if (max_rows <= kDirectRows) return direct_bytes(cols);
@@ -213,4 +226,4 @@ const QuantKernels & quant_kernels() {
     return quant_kernels_portable();
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

@@ -29,7 +29,8 @@ void tile_row(const uint8_t * p, const ActBlock * act, int64_t act_stride, int64
                 const uint8_t * u = p + 64 * k;
                 const int8_t * q = act->q + 4 * k;
                 for (int n = 0; n < kPanelRows; ++n) {
-                    sum[n] += u[4 * n] * q[0] + u[4 * n + 1] * q[1] + u[4 * n + 2] * q[2] + u[4 * n + 3] * q[3];
+                    sum[n] +=
+                        u[4 * n] * q[0] + u[4 * n + 1] * q[1] + u[4 * n + 2] * q[2] + u[4 * n + 3] * q[3];
                 }
             }
             for (int n = 0; n < kPanelRows; ++n) {
@@ -45,15 +46,15 @@ void tile(const TileArgs & args) {
     for (int half = 0; half < 2; ++half) {
         for (int r = 0; r < Rows; ++r) {
             float acc[kPanelRows] = {};
-            tile_row<Groups, Minimum>(args.panel + size_t(half) * args.panel_stride, args.acts + r, Rows, args.blocks,
-                                      acc);
+            tile_row<Groups, Minimum>(args.panel + size_t(half) * args.panel_stride, args.acts + r, Rows,
+                                      args.blocks, acc);
             float * out = args.out[r] + kPanelRows * half;
             for (int n = 0; n < kPanelRows; ++n) out[n] = args.accumulate ? out[n] + acc[n] : acc[n];
         }
     }
 }
 
-}  // namespace
+} // namespace
 
 const QuantKernels & quant_kernels_portable() {
     static constexpr QuantKernels kernels =
@@ -61,4 +62,4 @@ const QuantKernels & quant_kernels_portable() {
     return kernels;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

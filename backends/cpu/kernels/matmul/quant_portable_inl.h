@@ -53,8 +53,10 @@ float dot_row(const void * row, const ActRow & act, int64_t blocks) {
                 if constexpr (Traits::kMinimum) result += m[j] * sum[0];
             } else {
                 result += (float(low) * scale[0] + float(high) * scale[1]) * act.d[b + j];
-                if constexpr (Traits::kMinimum) result += m[2 * j] * sum[0] + m[2 * j + 1] * sum[1];
-                else result -= float(Traits::kOffset) * (scale[0] * sum[0] + scale[1] * sum[1]);
+                if constexpr (Traits::kMinimum)
+                    result += m[2 * j] * sum[0] + m[2 * j + 1] * sum[1];
+                else
+                    result -= float(Traits::kOffset) * (scale[0] * sum[0] + scale[1] * sum[1]);
             }
         }
     }

@@ -6,8 +6,10 @@
         nullptr, tile<1, groups, minimum>, tile<2, groups, minimum>, tile<3, groups, minimum>,               \
             tile<4, groups, minimum>, tile<5, groups, minimum>, tile<6, groups, minimum>                     \
     }
-#define GGML_QUANT_TILES_Q8_0(tile) {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>}
-#define GGML_NO_TILES {nullptr}
+#define GGML_QUANT_TILES_Q8_0(tile)                                                                          \
+    { nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6> }
+#define GGML_NO_TILES                                                                                        \
+    { nullptr }
 
 #define GGML_QUANT_TYPES(f)                                                                                  \
     {                                                                                                        \

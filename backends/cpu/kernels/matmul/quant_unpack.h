@@ -1,7 +1,7 @@
-// Opens quantized weight blocks in portable C++: the form every other instruction set must reproduce, and the one
-// used where no faster exists. `unpack32` gives the unsigned values of 32 consecutive elements; `group_scales`
-// gives d and m of all groups of a stored block (m is what is added, so K types give -dmin * mn).
-// Everything here is internal to the including file (anonymous namespace): files compiled for different
+// Opens quantized weight blocks in portable C++: the form every other instruction set must reproduce, and the
+// one used where no faster exists. `unpack32` gives the unsigned values of 32 consecutive elements;
+// `group_scales` gives d and m of all groups of a stored block (m is what is added, so K types give -dmin *
+// mn). Everything here is internal to the including file (anonymous namespace): files compiled for different
 // instruction sets must not share these functions.
 #pragma once
 
@@ -87,9 +87,15 @@ namespace {
     }
 }
 
-[[maybe_unused]] inline void group_scales(const BlockQ4_0 & b, float * d, float *) { d[0] = half_to_float(b.d); }
-[[maybe_unused]] inline void group_scales(const BlockQ5_0 & b, float * d, float *) { d[0] = half_to_float(b.d); }
-[[maybe_unused]] inline void group_scales(const BlockQ8_0 & b, float * d, float *) { d[0] = half_to_float(b.d); }
+[[maybe_unused]] inline void group_scales(const BlockQ4_0 & b, float * d, float *) {
+    d[0] = half_to_float(b.d);
+}
+[[maybe_unused]] inline void group_scales(const BlockQ5_0 & b, float * d, float *) {
+    d[0] = half_to_float(b.d);
+}
+[[maybe_unused]] inline void group_scales(const BlockQ8_0 & b, float * d, float *) {
+    d[0] = half_to_float(b.d);
+}
 [[maybe_unused]] inline void group_scales(const BlockQ4_1 & b, float * d, float * m) {
     d[0] = half_to_float(b.d);
     m[0] = half_to_float(b.m);
@@ -121,12 +127,16 @@ inline void scale_minimum_pairs(const Block & b, float * d, float * m) {
         m[i] = minimum * float(mn[i]);
     }
 }
-[[maybe_unused]] inline void group_scales(const BlockQ4_K & b, float * d, float * m) { scale_minimum_pairs(b, d, m); }
-[[maybe_unused]] inline void group_scales(const BlockQ5_K & b, float * d, float * m) { scale_minimum_pairs(b, d, m); }
+[[maybe_unused]] inline void group_scales(const BlockQ4_K & b, float * d, float * m) {
+    scale_minimum_pairs(b, d, m);
+}
+[[maybe_unused]] inline void group_scales(const BlockQ5_K & b, float * d, float * m) {
+    scale_minimum_pairs(b, d, m);
+}
 [[maybe_unused]] inline void group_scales(const BlockQ6_K & b, float * d, float *) {
     const float scale = half_to_float(b.d);
     for (int i = 0; i < 16; ++i) d[i] = scale * float(b.scales[i]);
 }
 
-}  // namespace
-}  // namespace ggml::cpu::matmul
+} // namespace
+} // namespace ggml::cpu::matmul

@@ -1,13 +1,11 @@
 // The 256-bit half of the x86 sets: opening weight blocks, packing panels, one-row products, quantizing rows.
-// Textually included by quant_avx2.cpp, quant_avxvnni.cpp and quant_avx512vnni.cpp inside their target region and
-// an anonymous namespace, after a struct `Isa` with
+// Textually included by quant_avx2.cpp, quant_avxvnni.cpp and quant_avx512vnni.cpp inside their target region
+// and an anonymous namespace, after a struct `Isa` with
 //     static __m256i dot(__m256i sum, __m256i u, __m256i s);        // += u8 * s8, four products per lane
 //     static __m256i dot_q8_0(__m256i sum, __m256i u, __m256i s);   // the same, for u up to 255
 // No include guard and no includes: see backends/cpu/isa/target.h.
 
-inline __m256i load256(const void * p) {
-    return _mm256_loadu_si256(static_cast<const __m256i *>(p));
-}
+inline __m256i load256(const void * p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
 inline __m256i load_nibbles(const uint8_t * qs) {
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i *>(qs));
     return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(x, 4), x), _mm256_set1_epi8(15));
@@ -22,12 +20,8 @@ inline __m256i load_fifth_bits(const uint8_t * qh) {
     return _mm256_and_si256(_mm256_cmpeq_epi8(bytes, select), _mm256_set1_epi8(16));
 }
 
-inline __m256i load32(const BlockQ4_0 & b, int) {
-    return load_nibbles(b.qs);
-}
-inline __m256i load32(const BlockQ4_1 & b, int) {
-    return load_nibbles(b.qs);
-}
+inline __m256i load32(const BlockQ4_0 & b, int) { return load_nibbles(b.qs); }
+inline __m256i load32(const BlockQ4_1 & b, int) { return load_nibbles(b.qs); }
 inline __m256i load32(const BlockQ5_0 & b, int) {
     return _mm256_or_si256(load_nibbles(b.qs), load_fifth_bits(b.qh));
 }
@@ -69,9 +63,7 @@ inline __m256i load32(const BlockQ6_K & b, int j) {
     return _mm256_or_si256(low, _mm256_and_si256(moved, _mm256_set1_epi8(48)));
 }
 
-inline float half_value(uint16_t bits) {
-    return _cvtsh_ss(bits);
-}
+inline float half_value(uint16_t bits) { return _cvtsh_ss(bits); }
 // Scales and minima of a super-block as bytes: eight in the low half, or sixteen.
 struct ScaleBytes {
     __m128i scale, minimum;
@@ -86,12 +78,8 @@ inline ScaleBytes load_pairs(const uint8_t * packed) {
     return {_mm_cvtsi64_si128(int64_t((a & 0x3f3f3f3fu) | (uint64_t(scale_high) << 32))),
             _mm_cvtsi64_si128(int64_t((b & 0x3f3f3f3fu) | (uint64_t(minimum_high) << 32)))};
 }
-inline ScaleBytes scale_bytes(const BlockQ4_K & b) {
-    return load_pairs(b.scales);
-}
-inline ScaleBytes scale_bytes(const BlockQ5_K & b) {
-    return load_pairs(b.scales);
-}
+inline ScaleBytes scale_bytes(const BlockQ4_K & b) { return load_pairs(b.scales); }
+inline ScaleBytes scale_bytes(const BlockQ5_K & b) { return load_pairs(b.scales); }
 inline ScaleBytes scale_bytes(const BlockQ2_K & b) {
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i *>(b.scales));
     const __m128i mask = _mm_set1_epi8(15);
@@ -113,9 +101,7 @@ inline ScaleBytes scale_bytes(const BlockQ3_K & b) {
 }
 
 // Only Q3_K and Q6_K have negative scales; the others' are below 128, so one sign extension serves all.
-inline __m256 bytes_to_float(__m128i x) {
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(x));
-}
+inline __m256 bytes_to_float(__m128i x) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(x)); }
 
 // The same as floats, without the block's d and dmin.
 struct SuperScales {
@@ -153,7 +139,8 @@ template <ggml_type T>
 inline void dot_block(const typename QuantTraits<T>::Block & w, const ActRow & act, int64_t b, __m256 & acc,
                       float & rest) {
     __m256i sum = _mm256_setzero_si256();
-    if constexpr (!QuantTraits<T>::kMinimum) sum = _mm256_zextsi128_si256(_mm_cvtsi32_si128(act.correction[b]));
+    if constexpr (!QuantTraits<T>::kMinimum)
+        sum = _mm256_zextsi128_si256(_mm_cvtsi32_si128(act.correction[b]));
     sum = dot32<T>(sum, load32(w, 0), load256(act.q + 32 * b));
     acc = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(half_value(w.d) * act.d[b]), acc);
     if constexpr (QuantTraits<T>::kMinimum) rest += half_value(w.m) * act.sum[b];
@@ -176,8 +163,8 @@ float dot_simple(const void * row, const ActRow & act, int64_t blocks) {
 
 // One super-block of a type with eight groups of 32.
 template <ggml_type T>
-inline void dot_super(const typename QuantTraits<T>::Block & w, const SuperScales & s, const ActRow & act, int64_t b,
-                      __m256 * acc, __m256 & rest) {
+inline void dot_super(const typename QuantTraits<T>::Block & w, const SuperScales & s, const ActRow & act,
+                      int64_t b, __m256 * acc, __m256 & rest) {
     alignas(32) float factor[16];
     const __m256 scale = _mm256_mul_ps(_mm256_set1_ps(half_value(w.d)), _mm256_loadu_ps(act.d + b));
     if constexpr (QuantTraits<T>::kGroups == 1) {
@@ -185,12 +172,14 @@ inline void dot_super(const typename QuantTraits<T>::Block & w, const SuperScale
         rest = _mm256_fnmadd_ps(_mm256_mul_ps(s.minimum[0], _mm256_set1_ps(block_minimum(w))),
                                 _mm256_loadu_ps(act.sum + b), rest);
     } else {
-        const __m256i first = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3), second = _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7);
+        const __m256i first = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3),
+                      second = _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7);
         _mm256_store_ps(factor, _mm256_mul_ps(s.scale[0], _mm256_permutevar8x32_ps(scale, first)));
         _mm256_store_ps(factor + 8, _mm256_mul_ps(s.scale[1], _mm256_permutevar8x32_ps(scale, second)));
         // What is subtracted: the minimum, or the offset times the scale.
         const bool minimum = QuantTraits<T>::kMinimum;
-        const __m256 m = _mm256_set1_ps(minimum ? block_minimum(w) : half_value(w.d) * float(QuantTraits<T>::kOffset));
+        const __m256 m =
+            _mm256_set1_ps(minimum ? block_minimum(w) : half_value(w.d) * float(QuantTraits<T>::kOffset));
         const __m256 * part = minimum ? s.minimum : s.scale;
         rest = _mm256_fnmadd_ps(_mm256_mul_ps(part[0], m), _mm256_loadu_ps(act.sum + 2 * b), rest);
         rest = _mm256_fnmadd_ps(_mm256_mul_ps(part[1], m), _mm256_loadu_ps(act.sum + 2 * b + 8), rest);
@@ -217,13 +206,16 @@ float dot_k(const void * row, const ActRow & act, int64_t blocks) {
     __m256 acc[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
     __m256 rest = _mm256_setzero_ps();
     for (int64_t b = 0; b < blocks; b += 8) dot_super<T>(w[b / 8], load_scales(w[b / 8]), act, b, acc, rest);
-    return add_lanes(_mm256_add_ps(_mm256_add_ps(_mm256_add_ps(acc[0], acc[1]), _mm256_add_ps(acc[2], acc[3])), rest));
+    return add_lanes(
+        _mm256_add_ps(_mm256_add_ps(_mm256_add_ps(acc[0], acc[1]), _mm256_add_ps(acc[2], acc[3])), rest));
 }
 
 template <ggml_type T>
 float dot_row(const void * row, const ActRow & act, int64_t blocks) {
-    if constexpr (QuantTraits<T>::kElements == kBlock) return dot_simple<T>(row, act, blocks);
-    else return dot_k<T>(row, act, blocks);
+    if constexpr (QuantTraits<T>::kElements == kBlock)
+        return dot_simple<T>(row, act, blocks);
+    else
+        return dot_k<T>(row, act, blocks);
 }
 
 // Writes d (and m) of every group of a stored block to column `row` of the panel blocks.
@@ -245,8 +237,9 @@ inline void pack_scales(const typename QuantTraits<T>::Block & w, uint8_t * pane
         }
     }
     for (int g = 0; g < kCount; ++g) {
-        float * out = reinterpret_cast<float *>(panel + kBytes * size_t(g / Traits::kGroups) + kPanelRows * kBlock) +
-                      kPanelRows * (g % Traits::kGroups) + row;
+        float * out =
+            reinterpret_cast<float *>(panel + kBytes * size_t(g / Traits::kGroups) + kPanelRows * kBlock) +
+            kPanelRows * (g % Traits::kGroups) + row;
         out[0] = d[g];
         if constexpr (Traits::kMinimum) out[kPanelRows * Traits::kGroups] = m[g];
     }
@@ -266,7 +259,8 @@ inline void transpose_store(const __m256i * v, uint8_t * out) {
         b[4 * i + 3] = _mm256_unpackhi_epi64(a[4 * i + 1], a[4 * i + 3]);
     }
     for (int i = 0; i < 4; ++i) {
-        _mm256_store_si256(reinterpret_cast<__m256i *>(out + 64 * i), _mm256_permute2x128_si256(b[i], b[i + 4], 0x20));
+        _mm256_store_si256(reinterpret_cast<__m256i *>(out + 64 * i),
+                           _mm256_permute2x128_si256(b[i], b[i + 4], 0x20));
         _mm256_store_si256(reinterpret_cast<__m256i *>(out + 64 * (i + 4)),
                            _mm256_permute2x128_si256(b[i], b[i + 4], 0x31));
     }
@@ -312,13 +306,15 @@ void quantize_rows(const float * x, int64_t blocks, ActBlock * out, int64_t stri
             continue;
         }
         __m256i n[4];
-        for (int i = 0; i < 4; ++i) n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], _mm256_set1_ps(scale.inverse)));
+        for (int i = 0; i < 4; ++i)
+            n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], _mm256_set1_ps(scale.inverse)));
         const __m256i words0 = _mm256_packs_epi32(n[0], n[1]), words1 = _mm256_packs_epi32(n[2], n[3]);
         const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(words0, words1), order);
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(out->q), bytes);
         const __m256i ones = _mm256_set1_epi16(1);
         // Lanes of both halves side by side: after two horizontal adds, one sum per 128-bit half and input.
-        const __m256i pairs = _mm256_hadd_epi32(_mm256_madd_epi16(words0, ones), _mm256_madd_epi16(words1, ones));
+        const __m256i pairs =
+            _mm256_hadd_epi32(_mm256_madd_epi16(words0, ones), _mm256_madd_epi16(words1, ones));
         const __m256i sums = _mm256_hadd_epi32(pairs, pairs);
         const __m128i both = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
         out->correction[0] = _mm_cvtsi128_si32(both);

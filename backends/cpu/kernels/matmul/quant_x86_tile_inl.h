@@ -1,5 +1,6 @@
-// Tiles in 256-bit registers: eight weight rows at a time, so that six sums, six results and the operands fit in
-// sixteen registers. Included like quant_x86_inl.h, after it; GGML_TILE_STEPS is the unrolling of the inner loop.
+// Tiles in 256-bit registers: eight weight rows at a time, so that six sums, six results and the operands fit
+// in sixteen registers. Included like quant_x86_inl.h, after it; GGML_TILE_STEPS is the unrolling of the
+// inner loop.
 
 inline __m256i broadcast4(const int8_t * q) {
     int32_t four;
@@ -7,7 +8,8 @@ inline __m256i broadcast4(const int8_t * q) {
     return _mm256_set1_epi32(four);
 }
 
-// One group of a block; `p` points at the eight rows' column of the panel. Q8: the weights use all eight bits.
+// One group of a block; `p` points at the eight rows' column of the panel. Q8: the weights use all eight
+// bits.
 template <int Rows, int Groups, bool Minimum, bool Q8>
 inline __attribute__((always_inline)) void tile_group(const uint8_t * p, const ActBlock * acts, int group,
                                                       __m256 (&acc)[Rows]) {
@@ -30,12 +32,14 @@ inline __attribute__((always_inline)) void tile_group(const uint8_t * p, const A
     const __m256 d = _mm256_loadu_ps(reinterpret_cast<const float *>(scales));
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-        acc[r] = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sum[r]), d), _mm256_set1_ps(acts[r].d), acc[r]);
+        acc[r] =
+            _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sum[r]), d), _mm256_set1_ps(acts[r].d), acc[r]);
     }
     if constexpr (Minimum) {
         const __m256 m = _mm256_loadu_ps(reinterpret_cast<const float *>(scales) + kPanelRows * Groups);
 #pragma GCC unroll 8
-        for (int r = 0; r < Rows; ++r) acc[r] = _mm256_fmadd_ps(m, _mm256_set1_ps(acts[r].sum[group]), acc[r]);
+        for (int r = 0; r < Rows; ++r)
+            acc[r] = _mm256_fmadd_ps(m, _mm256_set1_ps(acts[r].sum[group]), acc[r]);
     }
 }
 
@@ -43,7 +47,8 @@ inline __attribute__((always_inline)) void tile_group(const uint8_t * p, const A
 template <int Count, int Groups, bool Minimum, bool Q8>
 void tile_part(const TileArgs & args, int column, int first, int stride) {
     // The u columns of eight rows are 32 bytes wide, and so are their scales: one offset serves both.
-    const uint8_t * p = args.panel + size_t(column / kPanelRows) * args.panel_stride + 4 * (column % kPanelRows);
+    const uint8_t * p =
+        args.panel + size_t(column / kPanelRows) * args.panel_stride + 4 * (column % kPanelRows);
     const ActBlock * acts = args.acts + first;
     __m256 acc[Count];
 #pragma GCC unroll 8
@@ -68,7 +73,8 @@ void tile_any(const TileArgs & args) {
     constexpr int kFirst = Rows < Isa::kRows ? Rows : Isa::kRows;
     for (int column = 0; column < 2 * kPanelRows; column += 8) {
         tile_part<kFirst, Groups, Minimum, Q8>(args, column, 0, Rows);
-        if constexpr (Rows > kFirst) tile_part<Rows - kFirst, Groups, Minimum, Q8>(args, column, kFirst, Rows);
+        if constexpr (Rows > kFirst)
+            tile_part<Rows - kFirst, Groups, Minimum, Q8>(args, column, kFirst, Rows);
     }
 }
 

@@ -1,5 +1,6 @@
-// The oracles: every result is one sum in double, in index order, of products of dequantized values. For quantized
-// weights in MUL_MAT and MUL_MAT_ID the activations are rounded to int8 first, as quant_activations.h defines.
+// The oracles: every result is one sum in double, in index order, of products of dequantized values. For
+// quantized weights in MUL_MAT and MUL_MAT_ID the activations are rounded to int8 first, as
+// quant_activations.h defines.
 #include "backends/cpu/kernels/matmul/matmul.h"
 #include "backends/cpu/kernels/matmul/operands.h"
 #include "backends/cpu/kernels/matmul/quant_activations.h"
@@ -14,7 +15,8 @@ double dot(const float * a, const float * b, int64_t n) {
 }
 
 const char * row_of(const ggml_tensor * t, int64_t i1, int64_t i2, int64_t i3) {
-    return static_cast<const char *>(t->data) + size_t(i1) * t->nb[1] + size_t(i2) * t->nb[2] + size_t(i3) * t->nb[3];
+    return static_cast<const char *>(t->data) + size_t(i1) * t->nb[1] + size_t(i2) * t->nb[2] +
+           size_t(i3) * t->nb[3];
 }
 
 float * result_at(ggml_tensor * dst, int64_t i1, int64_t i2, int64_t i3) {
@@ -42,7 +44,7 @@ void product_row(const ggml_tensor * a, int64_t i2, int64_t i3, const float * x,
     }
 }
 
-}  // namespace
+} // namespace
 
 size_t reference_scratch(const ggml_tensor * dst, int) {
     return 2 * slice_bytes(size_t(dst->src[0]->ne[0]) * sizeof(float));
@@ -56,7 +58,8 @@ ggml_status mul_mat_reference(const KernelContext & ctx, ggml_tensor * dst) {
         for (int64_t i2 = 0; i2 < b->ne[2]; ++i2) {
             for (int64_t m = 0; m < b->ne[1]; ++m) {
                 read_activations(dst, row_of(b, m, i2, i3), x);
-                product_row(a, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3]), x, w, result_at(dst, m, i2, i3));
+                product_row(a, i2 / (b->ne[2] / a->ne[2]), i3 / (b->ne[3] / a->ne[3]), x, w,
+                            result_at(dst, m, i2, i3));
             }
         }
     }
@@ -100,4 +103,4 @@ ggml_status out_prod_reference(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu::matmul
+} // namespace ggml::cpu::matmul

@@ -1,9 +1,9 @@
-// NORM, RMS_NORM, L2_NORM (over each row) and GROUP_NORM (over groups of channels, dimension 2). F32, any strides, in
-// place or not. Sums are doubles; mean, variance and the scale factor are then rounded to float in this order, and
-// fusions that promise the same bits must keep it:
-//   NORM, GROUP_NORM  mean = float(sum / n); v = x - mean; scale = 1 / sqrt(float(sum v^2 / n) + eps); y = v * scale
-//   RMS_NORM          scale = 1 / sqrt(float(sum x^2 / n) + eps);                                      y = x * scale
-//   L2_NORM           scale = 1 / max(sqrt(float(sum x^2)), eps);                                      y = x * scale
+// NORM, RMS_NORM, L2_NORM (over each row) and GROUP_NORM (over groups of channels, dimension 2). F32, any
+// strides, in place or not. Sums are doubles; only mean, scale, v and y are rounded to float, in this order,
+// and fusions that promise the same bits must keep it:
+//   NORM, GROUP_NORM  mean = sum x / n; v = x - mean; scale = 1 / sqrt(sum v^2 / n + eps); y = v * scale
+//   RMS_NORM          scale = 1 / sqrt(sum x^2 / n + eps);                                 y = x * scale
+//   L2_NORM           scale = 1 / max(sqrt(sum x^2), eps);                                 y = x * scale
 #include "backends/cpu/kernels/norm/norm.h"
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernels/norm/norm_rows.h"
@@ -13,12 +13,12 @@
 namespace ggml::cpu {
 
 Scaling norm_scaling(double sum_squares, double n, float eps, float mean) {
-    return {mean, 1.0f / std::sqrt(float(sum_squares / n) + eps)};
+    return {mean, float(1.0 / std::sqrt(sum_squares / n + eps))};
 }
 
 Scaling l2_scaling(double sum_squares, float eps) {
-    const float length = std::sqrt(float(sum_squares));
-    return {0.0f, 1.0f / (length < eps ? eps : length)};  // NaN stays NaN
+    const double length = std::sqrt(sum_squares);
+    return {0.0f, float(1.0 / (length < eps ? double(eps) : length))}; // NaN stays NaN
 }
 
 namespace {
@@ -47,7 +47,8 @@ double row_sum_squares(const ggml_tensor * x, const char * row) {
 
 double row_sum_centered(const ggml_tensor * x, const char * row, float mean) {
     double sum = 0;
-    for_blocks(x, row, [&](const float * p, int64_t, int64_t n) { sum += sum_centered_squares_row(p, mean, n); });
+    for_blocks(x, row,
+               [&](const float * p, int64_t, int64_t n) { sum += sum_centered_squares_row(p, mean, n); });
     return sum;
 }
 
@@ -119,10 +120,13 @@ ggml_status group_kernel(const KernelContext & ctx, ggml_tensor * dst) {
 
 bool supports(const ggml_tensor * dst) {
     const ggml_tensor * x = dst->src[0];
-    return x != nullptr && x->type == GGML_TYPE_F32 && dst->type == GGML_TYPE_F32 && ggml_are_same_shape(x, dst);
+    return x != nullptr && x->type == GGML_TYPE_F32 && dst->type == GGML_TYPE_F32 &&
+           ggml_are_same_shape(x, dst);
 }
 
-bool group_supports(const ggml_tensor * dst) { return supports(dst) && get_params<GroupNormParams>(dst).n_groups > 0; }
+bool group_supports(const ggml_tensor * dst) {
+    return supports(dst) && get_params<GroupNormParams>(dst).n_groups > 0;
+}
 
 constexpr OpKernels kKernels[] = {
     {GGML_OP_NORM, supports, rows_kernel, norm_reference},
@@ -131,7 +135,7 @@ constexpr OpKernels kKernels[] = {
     {GGML_OP_GROUP_NORM, group_supports, group_kernel, group_norm_reference},
 };
 
-}  // namespace
+} // namespace
 
 Groups groups_of(const ggml_tensor * dst) {
     const int64_t channels = dst->ne[2], n = get_params<GroupNormParams>(dst).n_groups;
@@ -142,4 +146,4 @@ Groups groups_of(const ggml_tensor * dst) {
 
 Family family_norm() { return kKernels; }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

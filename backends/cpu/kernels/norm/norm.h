@@ -1,4 +1,5 @@
-// What the normalizations' kernels and references share: how sums become factors, and how channels form groups.
+// What the normalizations' kernels and references share: how sums become factors, and how channels form
+// groups.
 #pragma once
 
 #include "backends/cpu/kernel.h"
@@ -12,7 +13,8 @@ struct Scaling {
     float mean, scale;
 };
 
-// 1 / sqrt(mean square + eps); the mean square is rounded to float before eps is added.
+// 1 / sqrt(mean square + eps) and 1 / max(length, eps), computed in double: rows of huge values do not
+// overflow.
 Scaling norm_scaling(double sum_squares, double n, float eps, float mean);
 Scaling l2_scaling(double sum_squares, float eps);
 
@@ -29,4 +31,4 @@ Groups groups_of(const ggml_tensor * dst);
 ggml_status norm_reference(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status group_norm_reference(const KernelContext & ctx, ggml_tensor * dst);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

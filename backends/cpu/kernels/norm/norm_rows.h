@@ -1,9 +1,10 @@
 // Sums and scalings of contiguous float rows, the parts the normalizations and softmax are made of.
 //
-// Accumulation: every element is added in double (squares are exact there), in lanes whose number is fixed by the
-// instruction set, over blocks of kRowBlock elements, block sums added in row order. The result depends on the row and
-// the instruction set only, never on the thread count or the strides, and before rounding to float its relative error
-// is about 1e-15, so instruction sets agree unless a sum lies on the edge between two floats.
+// Accumulation: every element is added in double (squares are exact there), in lanes whose number is fixed by
+// the instruction set, over blocks of kRowBlock elements, block sums added in row order. The result depends
+// on the row and the instruction set only, never on the thread count or the strides, and before rounding to
+// float its relative error is about 1e-15, so instruction sets agree unless a sum lies on the edge between
+// two floats.
 #pragma once
 
 #include <cstdint>
@@ -22,4 +23,4 @@ void scale_row(const float * x, float scale, float * y, int64_t n);
 // y[i] = (x[i] - mean) * scale, rounded after each operation; y may be x.
 void center_scale_row(const float * x, float mean, float scale, float * y, int64_t n);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -11,7 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
 namespace {
 
-// Feeds the row to add(sum, v); `fill` is what the missing lanes of the last vector hold, chosen to contribute 0.
+// Feeds the row to add(sum, v); `fill` is what the missing lanes of the last vector hold, chosen to
+// contribute 0.
 template <class Add>
 HWY_INLINE double reduce_row(const float * x, int64_t n, float fill, const Add & add) {
     const FloatTag d;
@@ -67,8 +68,8 @@ void center_scale_row(const float * x, float mean, float scale, float * y, int64
     map_row(x, y, n, CenterScale{mean, scale});
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -92,5 +93,5 @@ void center_scale_row(const float * x, float mean, float scale, float * y, int64
     HWY_DYNAMIC_DISPATCH(center_scale_row)(x, mean, scale, y, n);
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

@@ -36,13 +36,13 @@ void normalize(ggml_tensor * dst, int64_t i3, int64_t c0, int64_t c1, int64_t r0
     });
     const float eps = dst->op == GGML_OP_GROUP_NORM ? get_params<GroupNormParams>(dst).eps
                                                     : get_params<NormParams>(dst).eps;
-    const Scaling s = dst->op == GGML_OP_L2_NORM ? l2_scaling(squares, eps) : norm_scaling(squares, n, eps, mean);
-    for_elements(dst, i3, c0, c1, r0, r1, [&](float x, char * y) {
-        write_float(dst->type, y, (center ? x - s.mean : x) * s.scale);
-    });
+    const Scaling s =
+        dst->op == GGML_OP_L2_NORM ? l2_scaling(squares, eps) : norm_scaling(squares, n, eps, mean);
+    for_elements(dst, i3, c0, c1, r0, r1,
+                 [&](float x, char * y) { write_float(dst->type, y, (center ? x - s.mean : x) * s.scale); });
 }
 
-}  // namespace
+} // namespace
 
 ggml_status norm_reference(const KernelContext &, ggml_tensor * dst) {
     for (int64_t row = 0; row < ggml_nrows(dst); ++row) {
@@ -55,9 +55,10 @@ ggml_status norm_reference(const KernelContext &, ggml_tensor * dst) {
 ggml_status group_norm_reference(const KernelContext &, ggml_tensor * dst) {
     const Groups groups = groups_of(dst);
     for (int64_t i3 = 0; i3 < dst->ne[3]; ++i3) {
-        for (int64_t g = 0; g < groups.count; ++g) normalize(dst, i3, groups.begin(g), groups.end(g), 0, dst->ne[1]);
+        for (int64_t g = 0; g < groups.count; ++g)
+            normalize(dst, i3, groups.begin(g), groups.end(g), 0, dst->ne[1]);
     }
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

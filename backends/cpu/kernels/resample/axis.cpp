@@ -43,6 +43,11 @@ int64_t UpscaleAxis::linear(int64_t i, Tap * out) const {
     const float position = (float(i) + offset_) / factor_ - offset_;
     const int64_t low = int64_t(std::floor(position));
     const float t = std::clamp(position - float(inside(low)), 0.0f, 1.0f);
+    // A neighbour without weight is left out: times infinity it would give NaN.
+    if (t == 0.0f || inside(low) == inside(low + 1)) {
+        out[0] = {inside(low), 1.0f};
+        return 1;
+    }
     out[0] = {inside(low), 1.0f - t};
     out[1] = {inside(low + 1), t};
     return 2;

@@ -1,5 +1,6 @@
-// Frequencies are powers of freq_base in double, and angles are double products, so an angle carries no accumulated
-// rounding; ggml's own CPU code multiplies floats step by step and differs from this in the last bits of the angle.
+// Frequencies are powers of freq_base in double, and angles are double products, so an angle carries no
+// accumulated rounding; ggml's own CPU code multiplies floats step by step and differs from this in the last
+// bits of the angle.
 #include "backends/cpu/kernels/rope/plan.h"
 #include "backends/cpu/float_rows.h"
 #include "runtime/ops/params.h"
@@ -12,8 +13,8 @@ namespace {
 
 bool is_multi_axis(int mode) { return (mode & GGML_ROPE_TYPE_MROPE) != 0; }
 
-// YaRN: the pairs between `low` and `high` change gradually from extrapolated to interpolated frequencies. Floats
-// here, because floor and ceil of a double could fall on the other side of an integer than in ggml.
+// YaRN: the pairs between `low` and `high` change gradually from extrapolated to interpolated frequencies.
+// Floats here, because floor and ceil of a double could fall on the other side of an integer than in ggml.
 struct Ramp {
     float low, high;
     double extrapolated(int64_t pair) const {
@@ -67,14 +68,14 @@ bool mode_is_known(int mode) {
            mode == GGML_ROPE_TYPE_IMROPE || mode == GGML_ROPE_TYPE_VISION;
 }
 
-}  // namespace
+} // namespace
 
 RopePairs rope_pairs(const ggml_tensor * node) {
     const auto p = get_params<RopeParams>(node);
     switch (p.mode) {
-        case GGML_ROPE_TYPE_NORMAL: return {p.n_dims / 2, p.n_offs, 2, 1};
-        case GGML_ROPE_TYPE_VISION: return {p.n_dims, 0, 1, p.n_dims};
-        default: return {p.n_dims / 2, p.n_offs, 1, p.n_dims / 2};
+    case GGML_ROPE_TYPE_NORMAL: return {p.n_dims / 2, p.n_offs, 2, 1};
+    case GGML_ROPE_TYPE_VISION: return {p.n_dims, 0, 1, p.n_dims};
+    default: return {p.n_dims / 2, p.n_offs, 1, p.n_dims / 2};
     }
 }
 
@@ -109,7 +110,8 @@ void rope_rates(const ggml_tensor * node, RopeRate * rates) {
 
 float rope_magnitude(const ggml_tensor * node) {
     const auto p = get_params<RopeParams>(node);
-    return p.ext_factor == 0.0f ? p.attn_factor : p.attn_factor * (1.0f + 0.1f * std::log(1.0f / p.freq_scale));
+    return p.ext_factor == 0.0f ? p.attn_factor
+                                : p.attn_factor * (1.0f + 0.1f * std::log(1.0f / p.freq_scale));
 }
 
 int rope_axes(const ggml_tensor * node) { return is_multi_axis(get_params<RopeParams>(node).mode) ? 4 : 1; }
@@ -122,4 +124,4 @@ int32_t rope_position(const ggml_tensor * node, int64_t i2, int32_t axis) {
     return position;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -17,8 +17,8 @@ RopePairs rope_pairs(const ggml_tensor * node);
 // True when op_params, types and shapes describe a rotation this family can compute.
 bool rope_supports(const ggml_tensor * dst);
 
-// One pair's angle is position[axis] * rate: `axis` chooses among the four position ids of multi-axis modes (0 in the
-// others), `rate` is radians per position with frequency factors and YaRN applied.
+// One pair's angle is position[axis] * rate: `axis` chooses among the four position ids of multi-axis modes
+// (0 in the others), `rate` is radians per position with frequency factors and YaRN applied.
 struct RopeRate {
     double rate;
     int32_t axis;
@@ -38,4 +38,4 @@ int32_t rope_position(const ggml_tensor * node, int64_t i2, int32_t axis);
 
 ggml_status rope_reference_rows(ggml_tensor * dst, RopeRate * rates);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

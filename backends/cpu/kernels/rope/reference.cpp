@@ -6,10 +6,13 @@
 namespace ggml::cpu {
 namespace {
 
-void rotate_row(ggml_tensor * dst, RowIndex r, const RopePairs & pairs, const RopeRate * rates, float magnitude) {
+void rotate_row(ggml_tensor * dst, RowIndex r, const RopePairs & pairs, const RopeRate * rates,
+                float magnitude) {
     const ggml_tensor * src = dst->src[0];
     const auto in = [&](int64_t i) { return row_at<char>(src, row_offset(src, r) + size_t(i) * src->nb[0]); };
-    const auto out = [&](int64_t i) { return row_at<char>(dst, row_offset(dst, r) + size_t(i) * dst->nb[0]); };
+    const auto out = [&](int64_t i) {
+        return row_at<char>(dst, row_offset(dst, r) + size_t(i) * dst->nb[0]);
+    };
     for (int64_t p = 0; p < pairs.pairs; ++p) {
         const int64_t i = pairs.first + p * pairs.stride, j = i + pairs.gap;
         const double angle = rope_position(dst, r.i2, rates[p].axis) * rates[p].rate;
@@ -20,7 +23,7 @@ void rotate_row(ggml_tensor * dst, RowIndex r, const RopePairs & pairs, const Ro
     }
 }
 
-}  // namespace
+} // namespace
 
 ggml_status rope_reference_rows(ggml_tensor * dst, RopeRate * rates) {
     const ggml_tensor * src = dst->src[0];
@@ -41,4 +44,4 @@ ggml_status rope_reference_rows(ggml_tensor * dst, RopeRate * rates) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -1,6 +1,6 @@
-// ROPE: rotates pairs of elements of each row by an angle that grows with the row's position. All modes, partial
-// rotation at an offset, frequency factors, YaRN; F32, F16, BF16; any strides; in place or not. F16 and BF16 rows are
-// rotated as floats and rounded once.
+// ROPE: rotates pairs of elements of each row by an angle that grows with the row's position. All modes,
+// partial rotation at an offset, frequency factors, YaRN; F32, F16, BF16; any strides; in place or not. F16
+// and BF16 rows are rotated as floats and rounded once.
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/kernels/rope/plan.h"
@@ -10,7 +10,8 @@
 namespace ggml::cpu {
 namespace {
 
-// Scratch: the node's rates, then per thread the angles, cosines and sines of one position and one row of floats.
+// Scratch: the node's rates, then per thread the angles, cosines and sines of one position and one row of
+// floats.
 struct ThreadSpace {
     double * angles;
     float *cosines, *sines, *row;
@@ -93,10 +94,11 @@ ggml_status reference(const KernelContext & ctx, ggml_tensor * dst) {
     return rope_reference_rows(dst, reinterpret_cast<RopeRate *>(ctx.scratch.data()));
 }
 
-constexpr OpKernels kKernels[] = {{GGML_OP_ROPE, rope_supports, kernel, reference, scratch, reference_scratch}};
+constexpr OpKernels kKernels[] = {
+    {GGML_OP_ROPE, rope_supports, kernel, reference, scratch, reference_scratch}};
 
-}  // namespace
+} // namespace
 
 Family family_rope() { return kKernels; }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

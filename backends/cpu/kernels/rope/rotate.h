@@ -1,4 +1,5 @@
-// Rotations of contiguous float rows: (x0, x1) -> (x0 c - x1 s, x0 s + x1 c), products rounded before the sum.
+// Rotations of contiguous float rows: (x0, x1) -> (x0 c - x1 s, x0 s + x1 c), products rounded before the
+// sum.
 #pragma once
 
 #include <cstdint>
@@ -14,4 +15,4 @@ void rotate_halves(const float * x, int64_t gap, const float * c, const float * 
 // Pairs (x[2i], x[2i + 1]) for i < n. y may be x.
 void rotate_neighbours(const float * x, const float * c, const float * s, float * y, int64_t n);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -15,7 +15,8 @@ namespace {
 
 bool all_reducible(const double * theta, int64_t n) {
     bool all = true;
-    for (int64_t i = 0; i < n; ++i) all = all && std::fabs(theta[i]) <= math::kMaxReducedAngle;  // false for NaN
+    for (int64_t i = 0; i < n; ++i)
+        all = all && std::fabs(theta[i]) <= math::kMaxReducedAngle; // false for NaN
     return all;
 }
 
@@ -66,14 +67,15 @@ void rotate_halves(const float * x, int64_t gap, const float * c, const float * 
     hn::Vec<FloatTag> y0, y1;
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-        rotate(hn::LoadU(d, x + i), hn::LoadU(d, x + gap + i), hn::LoadU(d, c + i), hn::LoadU(d, s + i), y0, y1);
+        rotate(hn::LoadU(d, x + i), hn::LoadU(d, x + gap + i), hn::LoadU(d, c + i), hn::LoadU(d, s + i), y0,
+               y1);
         hn::StoreU(y0, d, y + i);
         hn::StoreU(y1, d, y + gap + i);
     }
     if (i < n) {
         const int64_t k = n - i;
-        rotate(load_part(d, x + i, k), load_part(d, x + gap + i, k), load_part(d, c + i, k), load_part(d, s + i, k),
-               y0, y1);
+        rotate(load_part(d, x + i, k), load_part(d, x + gap + i, k), load_part(d, c + i, k),
+               load_part(d, s + i, k), y0, y1);
         store_part(d, y0, y + i, k);
         store_part(d, y1, y + gap + i, k);
     }
@@ -96,8 +98,8 @@ void rotate_neighbours(const float * x, const float * c, const float * s, float 
     }
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -117,5 +119,5 @@ void rotate_neighbours(const float * x, const float * c, const float * s, float 
     HWY_DYNAMIC_DISPATCH(rotate_neighbours)(x, c, s, y, n);
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

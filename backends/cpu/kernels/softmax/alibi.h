@@ -7,8 +7,8 @@
 
 namespace ggml::cpu {
 
-// Slopes form a geometric series over the largest power of two of heads; the remaining heads take the odd members of
-// the series with half the exponent, as in the method's publication.
+// Slopes form a geometric series over the largest power of two of heads; the remaining heads take the odd
+// members of the series with half the exponent, as in the method's publication.
 inline float alibi_slope(float max_bias, int64_t n_heads, int64_t head) {
     if (max_bias <= 0.0f) return 1.0f;
     const auto base_heads = int64_t(std::bit_floor(uint64_t(n_heads)));
@@ -17,4 +17,4 @@ inline float alibi_slope(float max_bias, int64_t n_heads, int64_t head) {
     return std::pow(ratio, float(head < base_heads ? head + 1 : 2 * (head - base_heads) + 1));
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

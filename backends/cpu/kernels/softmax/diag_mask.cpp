@@ -1,4 +1,5 @@
-// DIAG_MASK_INF, DIAG_MASK_ZERO: element i of row j keeps its value for i <= n_past + j and becomes -inf or 0 beyond.
+// DIAG_MASK_INF, DIAG_MASK_ZERO: element i of row j keeps its value for i <= n_past + j and becomes -inf or 0
+// beyond.
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernels/softmax/softmax.h"
 #include "runtime/ops/params.h"
@@ -11,12 +12,12 @@ namespace {
 
 float mask_value(const ggml_tensor * dst) { return dst->op == GGML_OP_DIAG_MASK_INF ? -HUGE_VALF : 0.0f; }
 
-}  // namespace
+} // namespace
 
 bool diag_mask_supports(const ggml_tensor * dst) {
     const ggml_tensor * x = dst->src[0];
-    return x != nullptr && x->type == GGML_TYPE_F32 && dst->type == GGML_TYPE_F32 && ggml_are_same_shape(x, dst) &&
-           get_params<DiagMaskParams>(dst).n_past >= 0;
+    return x != nullptr && x->type == GGML_TYPE_F32 && dst->type == GGML_TYPE_F32 &&
+           ggml_are_same_shape(x, dst) && get_params<DiagMaskParams>(dst).n_past >= 0;
 }
 
 ggml_status diag_mask_reference(const KernelContext &, ggml_tensor * dst) {
@@ -50,4 +51,4 @@ ggml_status diag_mask_kernel(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -11,4 +11,4 @@ bool diag_mask_supports(const ggml_tensor * dst);
 ggml_status diag_mask_reference(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status diag_mask_kernel(const KernelContext & ctx, ggml_tensor * dst);
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -63,8 +63,8 @@ double exp_sum_row(float * y, float max, int64_t n) {
     return sum.total();
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -78,5 +78,5 @@ float scale_mask_row(const float * x, float scale, const float * mask, float slo
 }
 double exp_sum_row(float * y, float max, int64_t n) { return HWY_DYNAMIC_DISPATCH(exp_sum_row)(y, max, n); }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

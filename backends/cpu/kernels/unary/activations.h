@@ -1,5 +1,5 @@
-// Scalar definitions of the activation functions, in double: the specification of the unary and gated operators.
-// A result is this value rounded to float once. Constants are the floats ggml's API uses.
+// Scalar definitions of the activation functions, in double: the specification of the unary and gated
+// operators. A result is this value rounded to float once. Constants are the floats ggml's API uses.
 #pragma once
 
 #include <cmath>
@@ -17,4 +17,4 @@ inline double gelu_erf(double x) { return 0.5 * x * (1.0 + std::erf(x * double(0
 
 inline double gelu_quick(double x) { return x / (1.0 + std::exp(-double(1.702f) * x)); }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

@@ -1,5 +1,5 @@
-// UNARY, SQR, SQRT, LOG, SIN, COS, LEAKY_RELU, CLAMP, SCALE: dst[i] = f(src[i]), any strides, any mix of the plain
-// float types, in place or not. Values are computed as floats and rounded to the destination type.
+// UNARY, SQR, SQRT, LOG, SIN, COS, LEAKY_RELU, CLAMP, SCALE: dst[i] = f(src[i]), any strides, any mix of the
+// plain float types, in place or not. Values are computed as floats and rounded to the destination type.
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/kernels/unary/function.h"
@@ -10,27 +10,27 @@ namespace ggml::cpu {
 UnaryFunction unary_function(const ggml_tensor * node) {
     UnaryFunction f{node->op, GGML_UNARY_OP_COUNT, {}};
     switch (node->op) {
-        case GGML_OP_UNARY:
-            f.unary = ggml_unary_op(get_params<UnaryParams>(node).op);
-            if (f.unary == GGML_UNARY_OP_XIELU) {
-                const auto p = get_params<XieluParams>(node);
-                f = {f.op, f.unary, {p.alpha_n, p.alpha_p, p.beta, p.eps}};
-            }
-            break;
-        case GGML_OP_LEAKY_RELU: f.p[0] = get_params<LeakyReluParams>(node).negative_slope; break;
-        case GGML_OP_CLAMP: {
-            const auto p = get_params<ClampParams>(node);
-            f.p[0] = p.min;
-            f.p[1] = p.max;
-            break;
+    case GGML_OP_UNARY:
+        f.unary = ggml_unary_op(get_params<UnaryParams>(node).op);
+        if (f.unary == GGML_UNARY_OP_XIELU) {
+            const auto p = get_params<XieluParams>(node);
+            f = {f.op, f.unary, {p.alpha_n, p.alpha_p, p.beta, p.eps}};
         }
-        case GGML_OP_SCALE: {
-            const auto p = get_params<ScaleParams>(node);
-            f.p[0] = p.scale;
-            f.p[1] = p.bias;
-            break;
-        }
-        default: break;
+        break;
+    case GGML_OP_LEAKY_RELU: f.p[0] = get_params<LeakyReluParams>(node).negative_slope; break;
+    case GGML_OP_CLAMP: {
+        const auto p = get_params<ClampParams>(node);
+        f.p[0] = p.min;
+        f.p[1] = p.max;
+        break;
+    }
+    case GGML_OP_SCALE: {
+        const auto p = get_params<ScaleParams>(node);
+        f.p[0] = p.scale;
+        f.p[1] = p.bias;
+        break;
+    }
+    default: break;
     }
     return f;
 }
@@ -84,8 +84,8 @@ constexpr OpKernels kKernels[] = {
     {GGML_OP_SCALE, supports, kernel, reference},
 };
 
-}  // namespace
+} // namespace
 
 Family family_unary() { return kKernels; }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu

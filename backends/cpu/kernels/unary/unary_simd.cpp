@@ -1,5 +1,5 @@
-// Elementwise functions, once per instruction set. Where the scalar definition has no transcendental function the
-// bits are the same; elsewhere the error is that of vector_math-inl.h.
+// Elementwise functions, once per instruction set. Where the scalar definition has no transcendental function
+// the bits are the same; elsewhere the error is that of vector_math-inl.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/unary/unary_simd.cpp"
 #include "backends/cpu/isa/simd_targets.h"
@@ -15,13 +15,13 @@ namespace ggml::cpu::HWY_NAMESPACE {
 namespace {
 
 // A function object for one expression in d and x.
-#define GGML_UNARY_FUNCTOR(name, expression)           \
-    struct name {                                      \
-        template <class D, class V>                    \
-        HWY_INLINE V operator()(D d, V x) const {      \
-            (void)d;                                   \
-            return expression;                         \
-        }                                              \
+#define GGML_UNARY_FUNCTOR(name, expression)                                                                 \
+    struct name {                                                                                            \
+        template <class D, class V>                                                                          \
+        HWY_INLINE V operator()(D d, V x) const {                                                            \
+            (void)d;                                                                                         \
+            return expression;                                                                               \
+        }                                                                                                    \
     };
 
 template <class D, class V = hn::Vec<D>>
@@ -144,49 +144,49 @@ struct ScaleBias {
 
 void unary_op_row(ggml_unary_op op, const float * p, const float * x, float * y, int64_t n) {
     switch (op) {
-        case GGML_UNARY_OP_ABS: return map_row(x, y, n, Abs());
-        case GGML_UNARY_OP_SGN: return map_row(x, y, n, Sign());
-        case GGML_UNARY_OP_NEG: return map_row(x, y, n, Negate());
-        case GGML_UNARY_OP_STEP: return map_row(x, y, n, Step());
-        case GGML_UNARY_OP_TANH: return map_row(x, y, n, Tanh());
-        case GGML_UNARY_OP_ELU: return map_row(x, y, n, Elu());
-        case GGML_UNARY_OP_RELU: return map_row(x, y, n, Relu());
-        case GGML_UNARY_OP_SIGMOID: return map_row(x, y, n, Sigmoid());
-        case GGML_UNARY_OP_GELU: return map_row(x, y, n, Gelu());
-        case GGML_UNARY_OP_GELU_QUICK: return map_row(x, y, n, Silu{kGeluQuickSlope});
-        case GGML_UNARY_OP_SILU: return map_row(x, y, n, Silu());
-        case GGML_UNARY_OP_HARDSWISH: return map_row(x, y, n, HardSwish());
-        case GGML_UNARY_OP_HARDSIGMOID: return map_row(x, y, n, HardSigmoid());
-        case GGML_UNARY_OP_EXP: return map_row(x, y, n, Exp());
-        case GGML_UNARY_OP_EXPM1: return map_row(x, y, n, Expm1());
-        case GGML_UNARY_OP_SOFTPLUS: return map_row(x, y, n, Softplus());
-        case GGML_UNARY_OP_GELU_ERF: return map_row(x, y, n, GeluErf());
-        case GGML_UNARY_OP_XIELU: return map_row(x, y, n, Xielu{p[0], p[1], p[2], p[3]});
-        case GGML_UNARY_OP_FLOOR: return map_row(x, y, n, Floor());
-        case GGML_UNARY_OP_CEIL: return map_row(x, y, n, Ceil());
-        case GGML_UNARY_OP_ROUND: return map_row(x, y, n, RoundAway());
-        case GGML_UNARY_OP_TRUNC: return map_row(x, y, n, Truncate());
-        case GGML_UNARY_OP_COUNT: break;
+    case GGML_UNARY_OP_ABS: return map_row(x, y, n, Abs());
+    case GGML_UNARY_OP_SGN: return map_row(x, y, n, Sign());
+    case GGML_UNARY_OP_NEG: return map_row(x, y, n, Negate());
+    case GGML_UNARY_OP_STEP: return map_row(x, y, n, Step());
+    case GGML_UNARY_OP_TANH: return map_row(x, y, n, Tanh());
+    case GGML_UNARY_OP_ELU: return map_row(x, y, n, Elu());
+    case GGML_UNARY_OP_RELU: return map_row(x, y, n, Relu());
+    case GGML_UNARY_OP_SIGMOID: return map_row(x, y, n, Sigmoid());
+    case GGML_UNARY_OP_GELU: return map_row(x, y, n, Gelu());
+    case GGML_UNARY_OP_GELU_QUICK: return map_row(x, y, n, Silu{kGeluQuickSlope});
+    case GGML_UNARY_OP_SILU: return map_row(x, y, n, Silu());
+    case GGML_UNARY_OP_HARDSWISH: return map_row(x, y, n, HardSwish());
+    case GGML_UNARY_OP_HARDSIGMOID: return map_row(x, y, n, HardSigmoid());
+    case GGML_UNARY_OP_EXP: return map_row(x, y, n, Exp());
+    case GGML_UNARY_OP_EXPM1: return map_row(x, y, n, Expm1());
+    case GGML_UNARY_OP_SOFTPLUS: return map_row(x, y, n, Softplus());
+    case GGML_UNARY_OP_GELU_ERF: return map_row(x, y, n, GeluErf());
+    case GGML_UNARY_OP_XIELU: return map_row(x, y, n, Xielu{p[0], p[1], p[2], p[3]});
+    case GGML_UNARY_OP_FLOOR: return map_row(x, y, n, Floor());
+    case GGML_UNARY_OP_CEIL: return map_row(x, y, n, Ceil());
+    case GGML_UNARY_OP_ROUND: return map_row(x, y, n, RoundAway());
+    case GGML_UNARY_OP_TRUNC: return map_row(x, y, n, Truncate());
+    case GGML_UNARY_OP_COUNT: break;
     }
 }
 
 void unary_row(const UnaryFunction & f, const float * x, float * y, int64_t n) {
     switch (f.op) {
-        case GGML_OP_SQR: return map_row(x, y, n, Square());
-        case GGML_OP_SQRT: return map_row(x, y, n, SquareRoot());
-        case GGML_OP_LOG: return map_row(x, y, n, Log());
-        case GGML_OP_SIN: return map_row(x, y, n, Sine());
-        case GGML_OP_COS: return map_row(x, y, n, Cosine());
-        case GGML_OP_LEAKY_RELU: return map_row(x, y, n, LeakyRelu{f.p[0]});
-        case GGML_OP_CLAMP: return map_row(x, y, n, Clamp{f.p[0], f.p[1]});
-        case GGML_OP_SCALE:
-            return f.p[1] == 0.0f ? map_row(x, y, n, Scale{f.p[0]}) : map_row(x, y, n, ScaleBias{f.p[0], f.p[1]});
-        default: return unary_op_row(f.unary, f.p, x, y, n);
+    case GGML_OP_SQR: return map_row(x, y, n, Square());
+    case GGML_OP_SQRT: return map_row(x, y, n, SquareRoot());
+    case GGML_OP_LOG: return map_row(x, y, n, Log());
+    case GGML_OP_SIN: return map_row(x, y, n, Sine());
+    case GGML_OP_COS: return map_row(x, y, n, Cosine());
+    case GGML_OP_LEAKY_RELU: return map_row(x, y, n, LeakyRelu{f.p[0]});
+    case GGML_OP_CLAMP: return map_row(x, y, n, Clamp{f.p[0], f.p[1]});
+    case GGML_OP_SCALE:
+        return f.p[1] == 0.0f ? map_row(x, y, n, Scale{f.p[0]}) : map_row(x, y, n, ScaleBias{f.p[0], f.p[1]});
+    default: return unary_op_row(f.unary, f.p, x, y, n);
     }
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -198,5 +198,5 @@ void unary_row(const UnaryFunction & f, const float * x, float * y, int64_t n) {
     HWY_DYNAMIC_DISPATCH(unary_row)(f, x, y, n);
 }
 
-}  // namespace ggml::cpu
+} // namespace ggml::cpu
 #endif

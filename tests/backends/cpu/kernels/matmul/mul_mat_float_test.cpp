@@ -12,31 +12,38 @@ namespace {
 constexpr ggml_type kTypes[] = {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16};
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Sums of k products of values in [-1, 1]: partial sums reach about 2 sqrt(k), each of k roundings is off by up to
-// 2^-24 of that, and their errors add up like a random walk.
-Tolerance for_length(int64_t k) {
-    return {1.2e-7 * double(8 + k)};
-}
+// Sums of k products of values in [-1, 1]: partial sums reach about 2 sqrt(k), each of k roundings is off by
+// up to 2^-24 of that, and their errors add up like a random walk.
+Tolerance for_length(int64_t k) { return {1.2e-7 * double(8 + k)}; }
 
 struct Case {
     int64_t m, k, n;
 };
 
-void check(ggml_type type, const Case & c, Layout a_layout = Layout::contiguous, Layout b_layout = Layout::contiguous,
-           ggml_type b_type = GGML_TYPE_F32, Shape batch_a = {1, 1, 1, 1}, Shape batch_b = {1, 1, 1, 1}) {
+void check(ggml_type type, const Case & c, Layout a_layout = Layout::contiguous,
+           Layout b_layout = Layout::contiguous, ggml_type b_type = GGML_TYPE_F32,
+           Shape batch_a = {1, 1, 1, 1}, Shape batch_b = {1, 1, 1, 1}) {
     OpCheck op;
     ggml_tensor * a = op.input(type, {c.k, c.n, batch_a[2], batch_a[3]}, a_layout);
     ggml_tensor * b = op.input(b_type, {c.k, c.m, batch_b[2], batch_b[3]}, b_layout);
-    SCOPED_TRACE(testing::Message() << ggml_type_name(type) << " x " << ggml_type_name(b_type) << " m " << c.m << " k "
-                                    << c.k << " n " << c.n << " " << layout_name(a_layout) << " "
+    SCOPED_TRACE(testing::Message() << ggml_type_name(type) << " x " << ggml_type_name(b_type) << " m " << c.m
+                                    << " k " << c.k << " n " << c.n << " " << layout_name(a_layout) << " "
                                     << layout_name(b_layout));
     op.check(ggml_mul_mat(op.ctx(), a, b), for_length(c.k));
 }
 
 TEST(mul_mat_float, equals_the_sum_of_products_for_odd_sizes) {
     for (ggml_type type : kTypes) {
-        for (const Case & c : {Case{1, 1, 1}, {1, 67, 131}, {2, 64, 17}, {3, 33, 65}, {4, 7, 5}, {5, 97, 64}, {17, 16, 33},
-                               {31, 129, 66}, {64, 1, 3}, {7, 513, 130}}) {
+        for (const Case & c : {Case{1, 1, 1},
+                               {1, 67, 131},
+                               {2, 64, 17},
+                               {3, 33, 65},
+                               {4, 7, 5},
+                               {5, 97, 64},
+                               {17, 16, 33},
+                               {31, 129, 66},
+                               {64, 1, 3},
+                               {7, 513, 130}}) {
             check(type, c);
         }
     }
@@ -66,7 +73,8 @@ TEST(mul_mat_float, takes_16_bit_activations) {
 TEST(mul_mat_float, follows_the_strides_of_both_operands) {
     for (ggml_type type : kTypes) {
         for (Layout a : {Layout::contiguous, Layout::padded_rows, Layout::permuted12, Layout::permuted23}) {
-            for (Layout b : {Layout::padded_rows, Layout::transposed01, Layout::permuted12, Layout::permuted23}) {
+            for (Layout b :
+                 {Layout::padded_rows, Layout::transposed01, Layout::permuted12, Layout::permuted23}) {
                 check(type, {5, 35, 66}, a, b, GGML_TYPE_F32, {0, 0, 2, 3}, {0, 0, 2, 3});
                 check(type, {1, 35, 9}, a, b, GGML_TYPE_F32, {0, 0, 2, 3}, {0, 0, 2, 3});
             }
@@ -77,9 +85,12 @@ TEST(mul_mat_float, follows_the_strides_of_both_operands) {
 TEST(mul_mat_float, repeats_weights_over_dimensions_2_and_3) {
     for (Layout b : {Layout::contiguous, Layout::permuted12, Layout::permuted23}) {
         for (int64_t m : {1, 2, 9}) {
-            check(GGML_TYPE_F32, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 2, 1}, {0, 0, 6, 3});
-            check(GGML_TYPE_F16, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 1, 1}, {0, 0, 3, 2});
-            check(GGML_TYPE_BF16, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 1, 2}, {0, 0, 2, 4});
+            check(GGML_TYPE_F32, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 2, 1},
+                  {0, 0, 6, 3});
+            check(GGML_TYPE_F16, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 1, 1},
+                  {0, 0, 3, 2});
+            check(GGML_TYPE_BF16, {m, 40, 21}, Layout::contiguous, b, GGML_TYPE_F32, {0, 0, 1, 2},
+                  {0, 0, 2, 4});
         }
     }
 }
@@ -114,7 +125,8 @@ TEST(mul_mat_float, carries_nan_and_infinity_to_the_results_they_reach) {
 
 TEST(mul_mat_float, sums_over_nothing_to_zero) {
     OpCheck op;
-    ggml_tensor *wide_a = op.input(GGML_TYPE_F32, {2, 3, 1, 1}), *wide_b = op.input(GGML_TYPE_F32, {2, 4, 1, 1});
+    ggml_tensor *wide_a = op.input(GGML_TYPE_F32, {2, 3, 1, 1}),
+                *wide_b = op.input(GGML_TYPE_F32, {2, 4, 1, 1});
     ggml_tensor * a = ggml_view_2d(op.ctx(), wide_a, 0, 3, wide_a->nb[1], 0);
     ggml_tensor * b = ggml_view_2d(op.ctx(), wide_b, 0, 4, wide_b->nb[1], 0);
     const std::vector<double> zeros(12, 0.0);
@@ -128,5 +140,5 @@ TEST(mul_mat_float, accepts_results_without_elements) {
     EXPECT_EQ(op.compute_status(ggml_mul_mat(op.ctx(), a, b), false, 2), GGML_STATUS_SUCCESS);
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -24,7 +24,9 @@ void check(ggml_type type, int64_t used, int64_t slots, int64_t tokens, Layout l
     ggml_tensor * as = op.input(type, {k, n, experts, 1});
     ggml_tensor * b = op.input(GGML_TYPE_F32, {k, slots, tokens, 1}, layout);
     ggml_tensor * ids = op.indices(uneven_ids(used * tokens, experts), {used, tokens, 1, 1});
-    op.check(ggml_mul_mat_id(op.ctx(), as, b, ids), {2e-5});
+    RunOptions options;
+    options.threads = {1, 3};
+    op.check(ggml_mul_mat_id(op.ctx(), as, b, ids), {2e-5}, options);
 }
 
 TEST(mul_mat_id, multiplies_each_row_with_its_expert) {
@@ -43,7 +45,8 @@ TEST(mul_mat_id, repeats_activations_over_the_experts_of_a_token) {
 
 TEST(mul_mat_id, follows_the_strides_of_activations) {
     for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_Q8_0}) {
-        for (Layout layout : {Layout::padded_rows, Layout::transposed01, Layout::permuted12}) check(type, 2, 2, 9, layout);
+        for (Layout layout : {Layout::padded_rows, Layout::transposed01, Layout::permuted12})
+            check(type, 2, 2, 9, layout);
     }
 }
 
@@ -75,5 +78,5 @@ TEST(mul_mat_id, fails_with_the_nodes_name_for_an_id_without_expert) {
     }
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -1,5 +1,5 @@
-// MUL_MAT with block-quantized weights: tightly against dequantized weights times quantized activations, loosely
-// against the exact product.
+// MUL_MAT with block-quantized weights: tightly against dequantized weights times quantized activations,
+// loosely against the exact product.
 #include "runtime/tensor/blocks.h"
 #include "tests/support/op_check.h"
 
@@ -13,14 +13,13 @@
 namespace ggml::test {
 namespace {
 
-constexpr ggml_type kTypes[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0,
-                                GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
+constexpr ggml_type kTypes[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
+                                GGML_TYPE_Q8_0, GGML_TYPE_Q2_K, GGML_TYPE_Q3_K, GGML_TYPE_Q4_K,
+                                GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
 
-// Integer sums are exact: what is left is the rounding of one float term per block of 32, and of the offset times
-// the sum of activations, which can be larger than the product itself.
-Tolerance for_length(int64_t k) {
-    return {4e-7 * (16 + double(k) / 8)};
-}
+// Integer sums are exact: what is left is the rounding of one float term per block of 32, and of the offset
+// times the sum of activations, which can be larger than the product itself.
+Tolerance for_length(int64_t k) { return {4e-7 * (16 + double(k) / 8)}; }
 
 // Where a stored block keeps the codes of its elements, and its scale.
 struct BlockFields {
@@ -28,17 +27,17 @@ struct BlockFields {
 };
 BlockFields fields(ggml_type type) {
     switch (type) {
-        case GGML_TYPE_Q4_0: return {offsetof(BlockQ4_0, qs), 16, offsetof(BlockQ4_0, d)};
-        case GGML_TYPE_Q4_1: return {offsetof(BlockQ4_1, qs), 16, offsetof(BlockQ4_1, d)};
-        case GGML_TYPE_Q5_0: return {offsetof(BlockQ5_0, qh), 20, offsetof(BlockQ5_0, d)};
-        case GGML_TYPE_Q5_1: return {offsetof(BlockQ5_1, qh), 20, offsetof(BlockQ5_1, d)};
-        case GGML_TYPE_Q8_0: return {offsetof(BlockQ8_0, qs), 32, offsetof(BlockQ8_0, d)};
-        case GGML_TYPE_Q2_K: return {offsetof(BlockQ2_K, scales), 80, offsetof(BlockQ2_K, d)};
-        case GGML_TYPE_Q3_K: return {offsetof(BlockQ3_K, hmask), 108, offsetof(BlockQ3_K, d)};
-        case GGML_TYPE_Q4_K: return {offsetof(BlockQ4_K, scales), 140, offsetof(BlockQ4_K, d)};
-        case GGML_TYPE_Q5_K: return {offsetof(BlockQ5_K, scales), 172, offsetof(BlockQ5_K, d)};
-        case GGML_TYPE_Q6_K: return {offsetof(BlockQ6_K, ql), 208, offsetof(BlockQ6_K, d)};
-        default: ADD_FAILURE() << "no fields of " << ggml_type_name(type); return {};
+    case GGML_TYPE_Q4_0: return {offsetof(BlockQ4_0, qs), 16, offsetof(BlockQ4_0, d)};
+    case GGML_TYPE_Q4_1: return {offsetof(BlockQ4_1, qs), 16, offsetof(BlockQ4_1, d)};
+    case GGML_TYPE_Q5_0: return {offsetof(BlockQ5_0, qh), 20, offsetof(BlockQ5_0, d)};
+    case GGML_TYPE_Q5_1: return {offsetof(BlockQ5_1, qh), 20, offsetof(BlockQ5_1, d)};
+    case GGML_TYPE_Q8_0: return {offsetof(BlockQ8_0, qs), 32, offsetof(BlockQ8_0, d)};
+    case GGML_TYPE_Q2_K: return {offsetof(BlockQ2_K, scales), 80, offsetof(BlockQ2_K, d)};
+    case GGML_TYPE_Q3_K: return {offsetof(BlockQ3_K, hmask), 108, offsetof(BlockQ3_K, d)};
+    case GGML_TYPE_Q4_K: return {offsetof(BlockQ4_K, scales), 140, offsetof(BlockQ4_K, d)};
+    case GGML_TYPE_Q5_K: return {offsetof(BlockQ5_K, scales), 172, offsetof(BlockQ5_K, d)};
+    case GGML_TYPE_Q6_K: return {offsetof(BlockQ6_K, ql), 208, offsetof(BlockQ6_K, d)};
+    default: ADD_FAILURE() << "no fields of " << ggml_type_name(type); return {};
     }
 }
 
@@ -56,8 +55,21 @@ TEST(mul_mat_quant, equals_the_product_with_quantized_activations_for_odd_sizes)
     };
     for (ggml_type type : kTypes) {
         const int64_t block = ggml_blck_size(type);
-        for (const Size & s : {Size{1, 1}, {1, 37}, {2, 16}, {3, 33}, {4, 1}, {4, 17}, {5, 31}, {6, 32}, {7, 2}, {8, 15},
-                               {11, 61}, {13, 33}, {17, 7}, {31, 3}, {33, 16}}) {
+        for (const Size & s : {Size{1, 1},
+                               {1, 37},
+                               {2, 16},
+                               {3, 33},
+                               {4, 1},
+                               {4, 17},
+                               {5, 31},
+                               {6, 32},
+                               {7, 2},
+                               {8, 15},
+                               {11, 61},
+                               {13, 33},
+                               {17, 7},
+                               {31, 3},
+                               {33, 16}}) {
             check(type, s.m, s.n % 2 == 0 ? block : 3 * block, s.n);
         }
     }
@@ -90,8 +102,8 @@ TEST(mul_mat_quant, follows_strides_and_types_of_activations) {
     for (ggml_type type : {GGML_TYPE_Q4_0, GGML_TYPE_Q2_K}) {
         const int64_t k = 2 * ggml_blck_size(type);
         for (ggml_type b_type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}) {
-            for (Layout layout : {Layout::contiguous, Layout::padded_rows, Layout::transposed01, Layout::permuted12,
-                                  Layout::permuted23}) {
+            for (Layout layout : {Layout::contiguous, Layout::padded_rows, Layout::transposed01,
+                                  Layout::permuted12, Layout::permuted23}) {
                 for (int64_t m : {1, 5}) {
                     OpCheck op;
                     ggml_tensor * a = op.input(type, {k, 19, 1, 1});
@@ -121,8 +133,8 @@ TEST(mul_mat_quant, takes_a_range_of_rows_and_blocks_of_a_larger_matrix) {
         OpCheck op;
         ggml_tensor * owner = op.input(type, {3 * block, 40, 1, 1});
         // The second and third block of rows 5..27: stored blocks start at any even address.
-        ggml_tensor * a =
-            ggml_view_2d(op.ctx(), owner, 2 * block, 23, owner->nb[1], 5 * owner->nb[1] + ggml_type_size(type));
+        ggml_tensor * a = ggml_view_2d(op.ctx(), owner, 2 * block, 23, owner->nb[1],
+                                       5 * owner->nb[1] + ggml_type_size(type));
         for (int64_t m : {2, 9}) {
             ggml_tensor * b = op.input(GGML_TYPE_F32, {2 * block, m, 1, 1});
             op.check(ggml_mul_mat(op.ctx(), a, b), for_length(2 * block));
@@ -131,8 +143,8 @@ TEST(mul_mat_quant, takes_a_range_of_rows_and_blocks_of_a_larger_matrix) {
 }
 
 TEST(mul_mat_quant, is_exact_for_extreme_codes) {
-    // Every bit of the codes set or clear, scales of one, activations at both ends: sums of products as large as
-    // they get, which 16-bit intermediate sums would clip.
+    // Every bit of the codes set or clear, scales of one, activations at both ends: sums of products as large
+    // as they get, which 16-bit intermediate sums would clip.
     for (ggml_type type : kTypes) {
         const int64_t k = 2 * ggml_blck_size(type);
         for (int fill : {0x00, 0xff, 0x80, 0x7f}) {
@@ -224,9 +236,12 @@ TEST(mul_mat_quant, makes_a_row_nan_when_an_activation_is_not_finite) {
                 ggml_tensor * b = op.input(GGML_TYPE_F32, {k, m, 1, 1});
                 set_element(b, k - 5, 1, 0, 0, bad);
                 ggml_tensor * y = ggml_mul_mat(op.ctx(), a, b);
-                op.check(y, for_length(k));
+                RunOptions options;
+                options.threads = {2};
+                op.check(y, for_length(k), options);
                 const std::vector<double> values = op.compute(y, false, 2);
-                for (int64_t i = 0; i < m * 18; ++i) EXPECT_EQ(std::isnan(values[size_t(i)]), i / 18 == 1) << i;
+                for (int64_t i = 0; i < m * 18; ++i)
+                    EXPECT_EQ(std::isnan(values[size_t(i)]), i / 18 == 1) << i;
             }
         }
     }
@@ -249,5 +264,5 @@ TEST(mul_mat_quant, carries_a_nan_scale_of_the_weights_to_its_column_only) {
     }
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

@@ -9,8 +9,9 @@ namespace {
 void check(ggml_type type, Shape a_shape, Shape b_shape, Layout a_layout = Layout::contiguous,
            Layout b_layout = Layout::contiguous) {
     OpCheck op;
-    SCOPED_TRACE(testing::Message() << ggml_type_name(type) << " " << a_shape[0] << " x " << b_shape[0] << " over "
-                                    << a_shape[1] << " " << layout_name(a_layout) << " " << layout_name(b_layout));
+    SCOPED_TRACE(testing::Message() << ggml_type_name(type) << " " << a_shape[0] << " x " << b_shape[0]
+                                    << " over " << a_shape[1] << " " << layout_name(a_layout) << " "
+                                    << layout_name(b_layout));
     ggml_tensor * a = op.input(type, a_shape, a_layout);
     ggml_tensor * b = op.input(GGML_TYPE_F32, b_shape, b_layout);
     op.check(ggml_out_prod(op.ctx(), a, b), {1.2e-7 * double(8 + a_shape[1])});
@@ -52,5 +53,5 @@ TEST(out_prod, sums_over_nothing_to_zero) {
     EXPECT_EQ(op.compute(ggml_out_prod(op.ctx(), a, b), false, 2), std::vector<double>(12, 0.0));
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

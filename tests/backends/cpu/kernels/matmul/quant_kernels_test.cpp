@@ -25,7 +25,8 @@ std::vector<float> awkward_values() {
         const float scale = std::ldexp(1.0f, block * 4 - 130);
         for (int i = 0; i < 32; ++i) {
             state = state * 1664525u + 1013904223u;
-            x.push_back(block % 3 == 0 ? scale * float(int(state >> 24) - 128) / 2 : scale * float(int32_t(state)) * 0x1p-31f);
+            x.push_back(block % 3 == 0 ? scale * float(int(state >> 24) - 128) / 2
+                                       : scale * float(int32_t(state)) * 0x1p-31f);
         }
     }
     x[5] = NAN, x[40] = kInf, x[75] = -kInf, x[100] = -0.0f;
@@ -59,10 +60,13 @@ TEST(quant_kernels, open_panels_identically_at_every_level) {
         OpCheck op;
         const ggml_tensor * w = op.input(type, {blocks * 32, 16, 1, 1});
         const void * rows[cpu::matmul::kPanelRows];
-        for (int r = 0; r < cpu::matmul::kPanelRows; ++r) rows[r] = static_cast<char *>(w->data) + size_t(r) * w->nb[1];
+        for (int r = 0; r < cpu::matmul::kPanelRows; ++r)
+            rows[r] = static_cast<char *>(w->data) + size_t(r) * w->nb[1];
         const size_t bytes = size_t(blocks) * cpu::matmul::panel_block_bytes(info.groups, info.minimum);
         // Vector stores into panels are aligned.
-        struct alignas(64) Line { uint8_t bytes[64]; };
+        struct alignas(64) Line {
+            uint8_t bytes[64];
+        };
         std::vector<Line> expected(bytes / 64), actual(bytes / 64);
         cpu::matmul::quant_kernels_portable().pack[info.index](rows, 0, blocks, expected[0].bytes);
         for_each_isa([&](cpu::Isa isa) {
@@ -74,5 +78,5 @@ TEST(quant_kernels, open_panels_identically_at_every_level) {
     }
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

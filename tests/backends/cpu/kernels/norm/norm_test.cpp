@@ -80,11 +80,14 @@ TEST(norm, large_magnitudes_neither_overflow_nor_lose_the_result) {
     OpCheck check;
     const auto x = [&] { return check.values({3e30f, -4e30f, 0, 0}, {4, 1, 1, 1}); };
     // Squares are 1e61: representable only because sums are doubles.
-    expect_close(check.compute(ggml_l2_norm(check.ctx(), x(), kEps), false), {0.6, -0.8, 0, 0}, {1e-6, 0, 0}, "l2");
+    expect_close(check.compute(ggml_l2_norm(check.ctx(), x(), kEps), false), {0.6, -0.8, 0, 0}, {1e-6, 0, 0},
+                 "l2");
+    expect_close(check.compute(ggml_rms_norm(check.ctx(), x(), kEps), false), {1.2, -1.6, 0, 0}, {1e-6, 0, 0},
+                 "rms");
     ggml_tensor * near = check.values({10000.0f, 10001.0f, 10002.0f, 10003.0f}, {4, 1, 1, 1});
     expect_close(check.compute(ggml_norm(check.ctx(), near, 0.0f), false),
-                 {-1.3416407864998738, -0.4472135954999579, 0.4472135954999579, 1.3416407864998738}, {1e-6, 0, 0},
-                 "norm of nearly equal values");
+                 {-1.3416407864998738, -0.4472135954999579, 0.4472135954999579, 1.3416407864998738},
+                 {1e-6, 0, 0}, "norm of nearly equal values");
 }
 
 TEST(norm, one_nan_or_infinity_spoils_its_own_row_only) {
@@ -109,16 +112,20 @@ TEST(norm, hand_computed_values_check_the_reference_itself) {
     const auto x = [&] { return check.values({1, 2, 3, 6}, {4, 1, 1, 1}); };
     // mean 3, variance 3.5; mean square 12.5; length sqrt(50)
     const double s = 1 / std::sqrt(3.5 + 0.5), q = 1 / std::sqrt(12.5 + 0.5), l = 1 / std::sqrt(50.0);
-    expect_close(check.compute(ggml_norm(ctx, x(), 0.5f), true), {-2 * s, -s, 0, 3 * s}, {1e-7, 0, 0}, "norm");
-    expect_close(check.compute(ggml_rms_norm(ctx, x(), 0.5f), true), {q, 2 * q, 3 * q, 6 * q}, {2e-7, 0, 0}, "rms");
-    expect_close(check.compute(ggml_l2_norm(ctx, x(), 0.5f), true), {l, 2 * l, 3 * l, 6 * l}, {1e-7, 0, 0}, "l2");
+    expect_close(check.compute(ggml_norm(ctx, x(), 0.5f), true), {-2 * s, -s, 0, 3 * s}, {1e-7, 0, 0},
+                 "norm");
+    expect_close(check.compute(ggml_rms_norm(ctx, x(), 0.5f), true), {q, 2 * q, 3 * q, 6 * q}, {2e-7, 0, 0},
+                 "rms");
+    expect_close(check.compute(ggml_l2_norm(ctx, x(), 0.5f), true), {l, 2 * l, 3 * l, 6 * l}, {1e-7, 0, 0},
+                 "l2");
     // A length below eps is replaced by eps.
-    expect_close(check.compute(ggml_l2_norm(ctx, x(), 100.0f), true), {0.01, 0.02, 0.03, 0.06}, {1e-8, 0, 0}, "l2 eps");
+    expect_close(check.compute(ggml_l2_norm(ctx, x(), 100.0f), true), {0.01, 0.02, 0.03, 0.06}, {1e-8, 0, 0},
+                 "l2 eps");
     // Channels (1, 2), (3, 6) | (5, 5): two groups with means 3 and 5, variances 3.5 and 0.
     ggml_tensor * c = check.values({1, 2, 3, 6, 5, 5}, {2, 1, 3, 1});
-    expect_close(check.compute(ggml_group_norm(ctx, c, 2, 0.5f), true), {-2 * s, -s, 0, 3 * s, 0, 0}, {1e-7, 0, 0},
-                 "group_norm");
+    expect_close(check.compute(ggml_group_norm(ctx, c, 2, 0.5f), true), {-2 * s, -s, 0, 3 * s, 0, 0},
+                 {1e-7, 0, 0}, "group_norm");
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

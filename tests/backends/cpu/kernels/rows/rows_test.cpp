@@ -70,8 +70,8 @@ TEST(get_rows, fails_on_an_index_outside_and_says_which) {
         for (const bool use_ref : {false, true}) {
             LogCapture log;
             EXPECT_EQ(c.compute_status(result, use_ref, 2), GGML_STATUS_FAILED);
-            EXPECT_NE(log.text().find("lookup"), std::string::npos) << log.text();
-            EXPECT_NE(log.text().find(std::to_string(bad)), std::string::npos) << log.text();
+            EXPECT_NE(log.text.find("lookup"), std::string::npos) << log.text;
+            EXPECT_NE(log.text.find(std::to_string(bad)), std::string::npos) << log.text;
         }
     }
 }
@@ -132,8 +132,8 @@ TEST(set_rows, a_bad_index_fails_before_anything_is_written) {
     ggml_set_name(result, "cache");
     LogCapture log;
     EXPECT_EQ(c.compute_status(result, false, 2), GGML_STATUS_FAILED);
-    EXPECT_NE(log.text().find("cache"), std::string::npos) << log.text();
-    EXPECT_NE(log.text().find("1099511627776"), std::string::npos) << log.text();
+    EXPECT_NE(log.text.find("cache"), std::string::npos) << log.text;
+    EXPECT_NE(log.text.find("1099511627776"), std::string::npos) << log.text;
     EXPECT_EQ(read_elements(a), before);
 }
 

@@ -10,7 +10,7 @@ namespace {
 struct Case {
     const char * name;
     std::function<ggml_tensor *(ggml_context *, ggml_tensor *)> build;
-    Tolerance tolerance;  // F32
+    Tolerance tolerance; // F32
     float lo = -4.0f, hi = 4.0f;
 };
 
@@ -20,7 +20,8 @@ Case unary(const char * name, ggml_unary_op op, Tolerance tolerance) {
     return {name, [op](ggml_context * ctx, ggml_tensor * x) { return apply(ctx, x, op); }, tolerance};
 }
 
-// The gelu family loses relative accuracy where the result is a tiny negative number; its error is relative to |x|.
+// The gelu family loses relative accuracy where the result is a tiny negative number; its error is relative
+// to |x|.
 constexpr Tolerance kGeluTolerance{4 * 0x1p-22, 0, 0};
 
 const std::vector<Case> & cases() {
@@ -46,17 +47,20 @@ const std::vector<Case> & cases() {
         unary("ceil", GGML_UNARY_OP_CEIL, kExact),
         unary("round", GGML_UNARY_OP_ROUND, kExact),
         unary("trunc", GGML_UNARY_OP_TRUNC, kExact),
-        {"xielu", [](ggml_context * c, ggml_tensor * x) { return ggml_xielu(c, x, 0.8f, 0.6f, 0.5f, -1e-6f); },
+        {"xielu",
+         [](ggml_context * c, ggml_tensor * x) { return ggml_xielu(c, x, 0.8f, 0.6f, 0.5f, -1e-6f); },
          {2e-6, 0, 0}},
         {"sqr", ggml_sqr, kExact},
         {"sqrt", ggml_sqrt, kExact, 0.0f, 9.0f},
         {"log", ggml_log, {0, 0, 1}, 0.0f, 9.0f},
         {"sin", ggml_sin, {0, 0, 2}},
         {"cos", ggml_cos, {0, 0, 2}},
-        {"leaky_relu", [](ggml_context * c, ggml_tensor * x) { return ggml_leaky_relu(c, x, 0.1f, false); }, kExact},
+        {"leaky_relu", [](ggml_context * c, ggml_tensor * x) { return ggml_leaky_relu(c, x, 0.1f, false); },
+         kExact},
         {"clamp", [](ggml_context * c, ggml_tensor * x) { return ggml_clamp(c, x, -1.5f, 2.25f); }, kExact},
         {"scale", [](ggml_context * c, ggml_tensor * x) { return ggml_scale(c, x, 0.3f); }, kExact},
-        {"scale_bias", [](ggml_context * c, ggml_tensor * x) { return ggml_scale_bias(c, x, 0.3f, 0.7f); }, kExact},
+        {"scale_bias", [](ggml_context * c, ggml_tensor * x) { return ggml_scale_bias(c, x, 0.3f, 0.7f); },
+         kExact},
     };
     return all;
 }
@@ -108,11 +112,13 @@ TEST(unary, strided_and_permuted_inputs_give_the_same_values) {
 }
 
 TEST(unary, shapes_with_one_element_or_many_rows_or_long_rows_work) {
-    const Shape shapes[] = {{1, 1, 1, 1}, {1, 70001, 1, 1}, {3, 257, 101, 1}, {100003, 1, 1, 1}, {1, 1, 1, 31}};
+    const Shape shapes[] = {
+        {1, 1, 1, 1}, {1, 70001, 1, 1}, {3, 257, 101, 1}, {100003, 1, 1, 1}, {1, 1, 1, 31}};
     for (const Shape & ne : shapes) {
         OpCheck check;
         check.check(ggml_relu(check.ctx(), check.input(GGML_TYPE_F32, ne)), kExact, {{1, 2, 8}});
-        check.check(ggml_exp(check.ctx(), check.input(GGML_TYPE_F32, ne, Layout::padded_rows)), {0, 0, 2}, {{1, 3}});
+        check.check(ggml_exp(check.ctx(), check.input(GGML_TYPE_F32, ne, Layout::padded_rows)), {0, 0, 2},
+                    {{1, 3}});
     }
 }
 
@@ -133,14 +139,16 @@ TEST(unary, in_place_variants_overwrite_their_input_correctly) {
 }
 
 TEST(unary, infinities_and_nan_take_the_same_branch_as_the_reference) {
-    const std::vector<float> special = {NAN,    HUGE_VALF, -HUGE_VALF, 0.0f,       -0.0f,      1e-45f,  -1e-45f, 3e38f,
-                                        -3e38f, 1e-38f,    88.7f,      89.0f,      -87.5f,     -103.5f, -104.5f, 20.5f,
-                                        0.5f,   -0.5f,     2.5f,       8388607.5f, -8388609.f, 1e10f,   -1e10f,  -3.0f};
+    const std::vector<float> special = {NAN,     HUGE_VALF,  -HUGE_VALF, 0.0f,   -0.0f,  1e-45f,
+                                        -1e-45f, 3e38f,      -3e38f,     1e-38f, 88.7f,  89.0f,
+                                        -87.5f,  -103.5f,    -104.5f,    20.5f,  0.5f,   -0.5f,
+                                        2.5f,    8388607.5f, -8388609.f, 1e10f,  -1e10f, -3.0f};
     for (const Case & c : cases()) {
         SCOPED_TRACE(c.name);
         OpCheck check;
         Tolerance tolerance = c.tolerance;
-        // Results near 3e38 * 2^-22 and products with a subnormal exponential need room; the branches are the point.
+        // Results near 3e38 * 2^-22 and products with a subnormal exponential need room; the branches are the
+        // point.
         tolerance = tolerance.abs > 0 ? Tolerance{1e-6, 1e-6, 4} : Tolerance{0, 0, tolerance.ulp};
         if (tolerance.ulp > 0 && tolerance.abs == 0) tolerance.abs = 1e-36;
         check.check(c.build(check.ctx(), f32(check, special)), tolerance, {{1}});
@@ -161,7 +169,8 @@ TEST(unary, hand_computed_values_check_the_reference_itself) {
     expect(ggml_tanh(ctx, x()), {-0.9640275800758169, -0.46211715726000973, 0, 0.7615941559557649});
     expect(ggml_sigmoid(ctx, x()), {0.11920292202211755, 0.3775406687981454, 0.5, 0.7310585786300049});
     expect(ggml_elu(ctx, x()), {-0.8646647167633873, -0.3934693402873666, 0, 1});
-    expect(ggml_softplus(ctx, x()), {0.1269280110429726, 0.4740769841801067, 0.6931471805599453, 1.3132616875182228});
+    expect(ggml_softplus(ctx, x()),
+           {0.1269280110429726, 0.4740769841801067, 0.6931471805599453, 1.3132616875182228});
     expect(ggml_hardswish(ctx, x()), {-1.0 / 3, -0.5 * 2.5 / 6, 0, 4.0 / 6});
     expect(ggml_hardsigmoid(ctx, f32(check, {-4, -3, 0, 3, 4})), {0, 0, 0.5, 1, 1});
     expect(ggml_round(ctx, f32(check, {-2.5f, -0.5f, 0.5f, 1.5f, 2.5f, 2.4f})), {-3, -1, 1, 2, 3, 2});
@@ -180,7 +189,8 @@ TEST(unary, hand_computed_values_check_the_reference_itself) {
 }
 
 TEST(unary, scale_rounds_the_product_before_adding_the_bias) {
-    // x * s = 1 + 2^-23 + 2^-46 rounds to 1 + 2^-23; a fused operation would leave 2^-46 after subtracting it.
+    // x * s = 1 + 2^-23 + 2^-46 rounds to 1 + 2^-23; a fused operation would leave 2^-46 after subtracting
+    // it.
     OpCheck check;
     const float x = 1.0f + 0x1p-23f, s = 1.0f - 0x1p-24f;
     ggml_tensor * node = ggml_scale_bias(check.ctx(), f32(check, std::vector<float>(19, x)), s, -1.0f);
@@ -190,5 +200,5 @@ TEST(unary, scale_rounds_the_product_before_adding_the_bias) {
     EXPECT_NE(double(product - 1.0f), double(x) * double(s) - 1.0);
 }
 
-}  // namespace
-}  // namespace ggml::test
+} // namespace
+} // namespace ggml::test

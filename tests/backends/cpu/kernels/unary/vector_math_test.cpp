@@ -1,5 +1,6 @@
-// The vector functions against the C library in double, over a coarse sample of all floats: every exponent, both
-// signs, subnormals, infinities and NaN included. The documented bounds come from a sample a thousand times denser.
+// The vector functions against the C library in double, over a coarse sample of all floats: every exponent,
+// both signs, subnormals, infinities and NaN included. The documented bounds come from a sample a thousand
+// times denser.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/backends/cpu/kernels/unary/vector_math_test.cpp"
 #include "backends/cpu/isa/simd_targets.h"
@@ -12,12 +13,12 @@ HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::HWY_NAMESPACE {
 namespace {
 
-#define GGML_TEST_FUNCTOR(name, function)             \
-    struct name {                                     \
-        template <class D, class V>                   \
-        HWY_INLINE V operator()(D d, V x) const {     \
-            return function(d, x);                    \
-        }                                             \
+#define GGML_TEST_FUNCTOR(name, function)                                                                    \
+    struct name {                                                                                            \
+        template <class D, class V>                                                                          \
+        HWY_INLINE V operator()(D d, V x) const {                                                            \
+            return function(d, x);                                                                           \
+        }                                                                                                    \
     };
 GGML_TEST_FUNCTOR(Exp, vexp)
 GGML_TEST_FUNCTOR(ExpNonpositive, vexp_nonpositive)
@@ -41,36 +42,36 @@ struct SinOrCos {
 
 void evaluate(int function, const float * x, float * y, int64_t n) {
     switch (function) {
-        case 0: return map_row(x, y, n, Exp());
-        case 1: return map_row(x, y, n, ExpNonpositive());
-        case 2: return map_row(x, y, n, Expm1());
-        case 3: return map_row(x, y, n, Log());
-        case 4: return map_row(x, y, n, Log1p());
-        case 5: return map_row(x, y, n, Tanh());
-        case 6: return map_row(x, y, n, Sigmoid());
-        case 7: return map_row(x, y, n, Erf());
-        case 8: return map_row(x, y, n, SinOrCos{false});
-        default: return map_row(x, y, n, SinOrCos{true});
+    case 0: return map_row(x, y, n, Exp());
+    case 1: return map_row(x, y, n, ExpNonpositive());
+    case 2: return map_row(x, y, n, Expm1());
+    case 3: return map_row(x, y, n, Log());
+    case 4: return map_row(x, y, n, Log1p());
+    case 5: return map_row(x, y, n, Tanh());
+    case 6: return map_row(x, y, n, Sigmoid());
+    case 7: return map_row(x, y, n, Erf());
+    case 8: return map_row(x, y, n, SinOrCos{false});
+    default: return map_row(x, y, n, SinOrCos{true});
     }
 }
 
-}  // namespace
-}  // namespace ggml::cpu::HWY_NAMESPACE
+} // namespace
+} // namespace ggml::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-    #include "tests/support/op_check.h"
+#    include "tests/support/op_check.h"
 
-    #include <gtest/gtest.h>
+#    include <gtest/gtest.h>
 
-    #include <bit>
-    #include <cmath>
+#    include <bit>
+#    include <cmath>
 
 namespace ggml::cpu {
 HWY_EXPORT(evaluate);
 namespace {
 
-constexpr uint32_t kStep = 40009;  // about 107,000 floats
+constexpr uint32_t kStep = 40009; // about 107,000 floats
 
 using Function = double (*)(double);
 
@@ -86,7 +87,8 @@ double largest_error(int function, Function exact, bool (*in_domain)(float)) {
         const float v = std::bit_cast<float>(uint32_t(bits));
         if (in_domain(v)) x.push_back(v);
     }
-    for (float v : {0.0f, -0.0f, 1.0f, -1.0f, HUGE_VALF, -HUGE_VALF, float(NAN), 0x1p-149f, 0x1.fffffep127f}) {
+    for (float v :
+         {0.0f, -0.0f, 1.0f, -1.0f, HUGE_VALF, -HUGE_VALF, float(NAN), 0x1p-149f, 0x1.fffffep127f}) {
         if (in_domain(v)) x.push_back(v);
     }
     std::vector<float> y(x.size());
@@ -121,14 +123,16 @@ TEST(vector_math, exp_nonpositive_is_within_1_1_ulp_down_to_the_smallest_normal_
     expect_bound(1, std::exp, 1.1, normal_result);
 }
 TEST(vector_math, exp_nonpositive_flushes_subnormal_results_to_zero) {
-    expect_bound(1, [](double) { return 0.0; }, 0.0, flushed);
+    expect_bound(
+        1, [](double) { return 0.0; }, 0.0, flushed);
 }
 TEST(vector_math, expm1_is_within_2_ulp) { expect_bound(2, std::expm1, 2.0); }
 TEST(vector_math, log_is_within_1_ulp) { expect_bound(3, std::log, 1.0); }
 TEST(vector_math, log1p_on_the_unit_interval_is_within_1_5_ulp) { expect_bound(4, std::log1p, 1.5, unit); }
 TEST(vector_math, tanh_is_within_3_ulp) { expect_bound(5, std::tanh, 3.0); }
 TEST(vector_math, sigmoid_is_within_2_5_ulp) {
-    expect_bound(6, [](double x) { return 1.0 / (1.0 + std::exp(-x)); }, 2.5);
+    expect_bound(
+        6, [](double x) { return 1.0 / (1.0 + std::exp(-x)); }, 2.5);
 }
 TEST(vector_math, erf_is_within_1_5_ulp) { expect_bound(7, std::erf, 1.5); }
 TEST(vector_math, sin_is_within_1_6_ulp_for_every_magnitude) { expect_bound(8, std::sin, 1.6); }
@@ -140,12 +144,13 @@ TEST(vector_math, a_value_gives_the_same_bits_in_every_lane_and_in_a_row_of_any_
             float whole[37], x[37];
             for (int i = 0; i < 37; ++i) x[i] = -0.37f;
             HWY_DYNAMIC_DISPATCH(evaluate)(function, x, whole, 37);
-            for (int i = 1; i < 37; ++i) EXPECT_EQ(std::bit_cast<uint32_t>(whole[i]), std::bit_cast<uint32_t>(whole[0]))
-                << "function " << function << ", element " << i << ", " << isa_name(isa);
+            for (int i = 1; i < 37; ++i)
+                EXPECT_EQ(std::bit_cast<uint32_t>(whole[i]), std::bit_cast<uint32_t>(whole[0]))
+                    << "function " << function << ", element " << i << ", " << isa_name(isa);
         }
     });
 }
 
-}  // namespace
-}  // namespace ggml::cpu
+} // namespace
+} // namespace ggml::cpu
 #endif
