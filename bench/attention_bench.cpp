@@ -22,7 +22,8 @@ double multiply_adds(const Shape & s) {
 
 bench::Node attention(const Shape & s, const ggml::cpu::Team & team) {
     const int64_t q = s.d * s.n_q * s.heads, kv = s.d * s.n_kv * s.kv_heads;
-    const size_t bytes = size_t(2 * q) * sizeof(float) + size_t(2 * kv + s.n_kv * s.n_q) * sizeof(ggml_fp16_t);
+    const size_t bytes =
+        size_t(2 * q) * sizeof(float) + size_t(2 * kv + s.n_kv * s.n_q) * sizeof(ggml_fp16_t);
     ggml_tensor * mask = nullptr;
     bench::Node node(bytes, team, [&](ggml_context * ctx) {
         if (s.causal) mask = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, s.n_kv, s.n_q);
@@ -33,7 +34,8 @@ bench::Node attention(const Shape & s, const ggml::cpu::Team & team) {
     });
     for (int64_t i = 0; mask != nullptr && i < s.n_q; ++i) {
         for (int64_t j = 0; j < s.n_kv; ++j) {
-            static_cast<ggml_fp16_t *>(mask->data)[i * s.n_kv + j] = ggml_fp32_to_fp16(j > i ? -INFINITY : 0.0f);
+            static_cast<ggml_fp16_t *>(mask->data)[i * s.n_kv + j] =
+                ggml_fp32_to_fp16(j > i ? -INFINITY : 0.0f);
         }
     }
     return node;
@@ -68,7 +70,8 @@ void few_queries(const ggml::cpu::Team & team, bench::Report & report) {
         bench::Node node = attention(s, team);
         const double bytes = 2.0 * double(s.d * s.n_kv * s.kv_heads) * sizeof(ggml_fp16_t);
         const std::vector<std::byte> memory(size_t(bytes), std::byte(1));
-        const bench::Candidate candidates[] = {node.candidate(s.name, bytes), bench::read_memory(team, memory)};
+        const bench::Candidate candidates[] = {node.candidate(s.name, bytes),
+                                               bench::read_memory(team, memory)};
         const bench::Timings t = bench::interleave(candidates, 9);
         std::printf("%s: %.1f GB/s of %.1f\n", s.name, t.rate(0) * 1e-9, t.rate(1) * 1e-9);
         report.ratio(s.name, t.rate_ratio(0, 1), s.aim);

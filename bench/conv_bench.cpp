@@ -28,9 +28,14 @@ class Direct {
         constexpr auto any = memory::format_tag::any;
         const memory::dims border{s.kernel / 2, s.kernel / 2};
         const dnnl::convolution_forward::primitive_desc pd(
-            {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-             memory::desc({1, s.ic, s.size, s.size}, f32, any), memory::desc({s.oc, s.ic, s.kernel, s.kernel}, f32, any),
-             memory::desc({1, s.oc, s.size, s.size}, f32, any), {1, 1}, border, border},
+            {dnnl::prop_kind::forward_inference,
+             dnnl::algorithm::convolution_direct,
+             memory::desc({1, s.ic, s.size, s.size}, f32, any),
+             memory::desc({s.oc, s.ic, s.kernel, s.kernel}, f32, any),
+             memory::desc({1, s.oc, s.size, s.size}, f32, any),
+             {1, 1},
+             border,
+             border},
             engine_);
         conv_ = dnnl::convolution_forward(pd);
         const auto filled = [this](const memory::desc & desc) {
@@ -67,9 +72,11 @@ int main() {
         {"conv_2d_1x1_256x256_128_128", 256, 128, 128, 1, 0.5},
     };
     for (const Shape & s : shapes) {
-        const auto bytes = size_t((s.ic + s.oc) * s.size * s.size + s.ic * s.oc * s.kernel * s.kernel) * sizeof(float);
+        const auto bytes =
+            size_t((s.ic + s.oc) * s.size * s.size + s.ic * s.oc * s.kernel * s.kernel) * sizeof(float);
         bench::Node node(bytes, team, [&](ggml_context * ctx) {
-            return ggml_conv_2d_direct(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_F32, s.kernel, s.kernel, s.ic, s.oc),
+            return ggml_conv_2d_direct(ctx,
+                                       ggml_new_tensor_4d(ctx, GGML_TYPE_F32, s.kernel, s.kernel, s.ic, s.oc),
                                        ggml_new_tensor_3d(ctx, GGML_TYPE_F32, s.size, s.size, s.ic), 1, 1,
                                        int(s.kernel / 2), int(s.kernel / 2), 1, 1);
         });

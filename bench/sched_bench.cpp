@@ -1,5 +1,5 @@
-// What planning costs: a graph of 2,000 operators on one element each, so that scheduler, allocator and dispatch
-// are nearly all there is. Prints microseconds per node for a rebuilt and for an unchanged graph.
+// What planning costs: a graph of 2,000 operators on one element each, so that scheduler, allocator and
+// dispatch are nearly all there is. Prints microseconds per node for a rebuilt and for an unchanged graph.
 #include "bench/support/measure.h"
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
@@ -36,7 +36,8 @@ int main() {
     ggml_backend_t backends[] = {cpu.get()};
     ggml_backend_cpu_set_n_threads(cpu.get(), 2);
     ggml_backend_sched_ptr sched(ggml_backend_sched_new(backends, nullptr, 1, 2 * kNodes, false, false));
-    const size_t arena = (2 * kNodes) * ggml_tensor_overhead() + ggml_graph_overhead_custom(2 * kNodes, false);
+    const size_t arena =
+        (2 * kNodes) * ggml_tensor_overhead() + ggml_graph_overhead_custom(2 * kNodes, false);
 
     bench::Samples rebuilt, computed, kernels;
     for (int i = 0; i < 60; ++i) {
@@ -51,8 +52,9 @@ int main() {
         kernels.add(bench::seconds([&] { ggml_backend_graph_compute(cpu.get(), graph); }));
     }
     const double per_node = 1e6 / kNodes;
-    std::printf("%d nodes: kernels and dispatch alone %.3f us/node, scheduled %.3f, allocated and scheduled %.3f\n", kNodes,
-                kernels.median() * per_node, computed.median() * per_node, rebuilt.median() * per_node);
+    std::printf(
+        "%d nodes: kernels and dispatch alone %.3f us/node, scheduled %.3f, allocated and scheduled %.3f\n",
+        kNodes, kernels.median() * per_node, computed.median() * per_node, rebuilt.median() * per_node);
     std::printf("ratio sched_us_per_node %.3f (aim < 2)\n", (rebuilt.median() - kernels.median()) * per_node);
     std::printf("ratio sched_total_us_per_node %.3f (aim < 2)\n", rebuilt.median() * per_node);
     return 0;

@@ -18,7 +18,8 @@ void fill(ggml_tensor * t) {
 
 } // namespace
 
-Node::Node(size_t bytes, const ggml::cpu::Team & team, const std::function<ggml_tensor *(ggml_context *)> & build)
+Node::Node(size_t bytes, const ggml::cpu::Team & team,
+           const std::function<ggml_tensor *(ggml_context *)> & build)
     : team_(team), ctx_(ggml_init({bytes + (1 << 20), nullptr, false})), dst_(build(ctx_.get())),
       kernels_(ggml::cpu::find_kernels(dst_->op)) {
     for (ggml_tensor * src : dst_->src) {

@@ -13,9 +13,10 @@ namespace bench {
 
 class Node {
   public:
-    // `build` makes the operands and the node in a context of `bytes` for tensor data. Float operands are filled
-    // with values in [-1, 1].
-    Node(size_t bytes, const ggml::cpu::Team & team, const std::function<ggml_tensor *(ggml_context *)> & build);
+    // `build` makes the operands and the node in a context of `bytes` for tensor data. Float operands are
+    // filled with values in [-1, 1].
+    Node(size_t bytes, const ggml::cpu::Team & team,
+         const std::function<ggml_tensor *(ggml_context *)> & build);
 
     ggml_tensor * dst() const { return dst_; }
     void run();

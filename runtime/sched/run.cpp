@@ -43,12 +43,18 @@ void wait_for_readers(const Scheduler & s, int backend) {
 void copy_input(Scheduler & s, const Split & split, int32_t slot) {
     ggml_tensor * input = s.tensors[slot].tensor;
     ggml_tensor * copy = copy_of(s, slot, split.backend, s.cur_copy);
-    ggml_backend_t from = s.backends[size_t(s.tensors[slot].backend)];
+    const int home = s.tensors[slot].backend;
+    ggml_backend_t from = s.backends[size_t(home)];
     ggml_backend_t to = s.backends[size_t(split.backend)];
     // The caller may overwrite an input as soon as this call returns, so it is copied now.
     const bool callers = (input->flags & GGML_TENSOR_FLAG_INPUT) != 0;
     if (!callers && to->iface.cpy_tensor_async != nullptr) {
-        if (event_of(s, split.backend) != nullptr) ggml_backend_event_wait(to, event_of(s, split.backend));
+        // The source's stream writes where earlier splits of the destination may still read.
+        if (can_wait_in_stream(s, home, split.backend)) {
+            ggml_backend_event_wait(from, event_of(s, split.backend));
+        } else {
+            wait_for_readers(s, split.backend);
+        }
         if (to->iface.cpy_tensor_async(from, to, input, copy)) return;
     }
     if (!callers) ggml_backend_synchronize(from);

@@ -21,6 +21,7 @@ struct TestDeviceOptions {
     size_t alignment = 256;          // of tensors; allocation sizes are rounded up to it too
     bool async = true;               // false: streams run everything before returning
     bool events = true;
+    bool host_visible = false; // memory the host, and thus the CPU backend, may use as it is
     std::function<bool(const ggml_tensor *)> supports; // empty: whatever the CPU runs
     std::function<bool(const ggml_tensor *)> offload;  // empty: nothing
 };
@@ -43,6 +44,7 @@ class TestDevice {
     struct Counters {
         std::atomic<int> graphs = 0, nodes = 0; // computed
         std::atomic<int> async_copies = 0;      // stream to stream
+        std::atomic<int> waits = 0;             // for a stream to become idle
         std::atomic<int> failures = 0;          // graphs that read foreign memory or did not compute
         std::atomic<size_t> bytes_in_use = 0;
     };

@@ -20,7 +20,9 @@ void free_buffer(ggml_backend_buffer_t buffer) {
     std::free(buffer->context);
 }
 
-void * get_base(ggml_backend_buffer_t buffer) { return fake(buffer->context); }
+void * get_base(ggml_backend_buffer_t buffer) {
+    return device_of(buffer->buft).options.host_visible ? buffer->context : fake(buffer->context);
+}
 
 void memset_tensor(ggml_backend_buffer_t, ggml_tensor * t, uint8_t value, size_t offset, size_t size) {
     std::memset(real_memory(t->data) + offset, value, size);
@@ -79,19 +81,22 @@ size_t alloc_size(ggml_backend_buffer_type_t buft, const ggml_tensor * t) {
     return round_up(ggml_nbytes(t), buft_alignment(buft));
 }
 
+bool is_host(ggml_backend_buffer_type_t buft) { return device_of(buft).options.host_visible; }
+
 constexpr ggml_backend_buffer_type_i kBufferType = {
     .get_name = buft_name,
     .alloc_buffer = alloc_buffer,
     .get_alignment = buft_alignment,
     .get_max_size = max_size,
     .get_alloc_size = alloc_size,
-    .is_host = nullptr,
+    .is_host = is_host,
 };
 
 } // namespace
 
 char * real_memory(const void * fake) {
-    return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(fake) - kFakeOffset);
+    const auto address = reinterpret_cast<uintptr_t>(fake);
+    return reinterpret_cast<char *>(address >= kFakeOffset ? address - kFakeOffset : address);
 }
 
 ggml_backend_buffer_type make_buffer_type(TestDevice & device) {

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+// Lack of memory is tested here, and AddressSanitizer would end the program instead of returning null.
+extern "C" const char * __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace ggml::test {
 namespace {
 

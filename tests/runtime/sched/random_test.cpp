@@ -56,6 +56,7 @@ std::vector<TestDeviceOptions> random_devices(std::mt19937 & random) {
         o.supports = [refused](const ggml_tensor * t) { return (refused >> (t->op % 32) & 3) != 0; };
         o.async = random() % 4 != 0;
         o.events = o.async && random() % 3 != 0;
+        o.host_visible = random() % 4 == 0;
         devices.push_back(o);
     }
     return devices;

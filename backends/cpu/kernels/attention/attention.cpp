@@ -43,15 +43,28 @@ struct Head {
 };
 Head head_of(const AttentionShape & s, int64_t unit) {
     const int64_t groups = s.n_head / s.group;
-    return {s.k_head(unit % groups * s.group, unit / groups), s.v_head(unit % groups * s.group, unit / groups)};
+    return {s.k_head(unit % groups * s.group, unit / groups),
+            s.v_head(unit % groups * s.group, unit / groups)};
 }
 
 void rows_to_float(const ggml_tensor * t, const char * src, int64_t n_rows, float * dst, int64_t stride) {
     for (int64_t i = 0; i < n_rows; ++i, src += t->nb[1], dst += stride) {
-        if (t->type == GGML_TYPE_F16) half_to_float_row(reinterpret_cast<const uint16_t *>(src), dst, t->ne[0]);
-        else if (t->type == GGML_TYPE_BF16) bf16_to_float_row(reinterpret_cast<const uint16_t *>(src), dst, t->ne[0]);
-        else type_info(t->type).to_float(src, dst, t->ne[0]);
+        if (t->type == GGML_TYPE_F16)
+            half_to_float_row(reinterpret_cast<const uint16_t *>(src), dst, t->ne[0]);
+        else if (t->type == GGML_TYPE_BF16)
+            bf16_to_float_row(reinterpret_cast<const uint16_t *>(src), dst, t->ne[0]);
+        else
+            type_info(t->type).to_float(src, dst, t->ne[0]);
     }
+}
+
+// Rows where they lie, or converted into `floats` when that is not null. Sets `stride`, in floats.
+const float * float_rows(const ggml_tensor * t, const char * src, int64_t n_rows, float * floats,
+                         int64_t floats_stride, int64_t & stride) {
+    stride = floats != nullptr ? floats_stride : int64_t(t->nb[1] / sizeof(float));
+    if (floats == nullptr) return reinterpret_cast<const float *>(src);
+    rows_to_float(t, src, n_rows, floats, floats_stride);
+    return floats;
 }
 
 bool all_finite(const float * rows, int64_t stride, int64_t n_rows, int64_t n) {
@@ -91,28 +104,28 @@ void run_tiles(const AttentionShape & s, const Plan & plan, int64_t item, Carver
 
     const auto tile_at = [&](int64_t first) {
         Carver state{tiles + (first - begin) * (s.d + s.dv + 2)};
-        return Tile{queries + (first - begin), int(std::min<int64_t>(kTileQueries, end - first)),
+        return Tile{queries + (first - begin),      int(std::min<int64_t>(kTileQueries, end - first)),
                     state.take(s.d * kTileQueries), state.take(s.dv * kTileQueries),
-                    state.take(kTileQueries), state.take(kTileQueries)};
+                    state.take(kTileQueries),       state.take(kTileQueries)};
     };
     for (int64_t first = begin; first < end; first += kTileQueries) tile_begin(p, tile_at(first));
 
+    // From the last tile on: with a causal mask that one sees most.
+    const auto seen = [&](const Panel & panel) {
+        int64_t first = begin + (end - 1 - begin) / kTileQueries * kTileQueries;
+        while (first >= begin && visible_keys(tile_at(first), panel).end == 0) first -= kTileQueries;
+        return first >= begin;
+    };
     const Head head = head_of(s, unit);
     for (int64_t key = 0; key < s.n_kv; key += plan.panel) {
+        Panel panel{nullptr, nullptr, 0, 0, key, std::min(plan.panel, s.n_kv - key), true};
+        if (p.has_mask && !seen(panel)) continue;
         const char *k = head.k + size_t(key) * s.k->nb[1], *v = head.v + size_t(key) * s.v->nb[1];
-        Panel panel{reinterpret_cast<const float *>(k), reinterpret_cast<const float *>(v),
-                    int64_t(s.k->nb[1] / sizeof(float)), int64_t(s.v->nb[1] / sizeof(float)),
-                    key, std::min(plan.panel, s.n_kv - key), true};
-        if (plan.convert_k) {
-            rows_to_float(s.k, k, panel.count, k_floats, plan.k_stride);
-            panel.k = k_floats, panel.k_stride = plan.k_stride;
-        }
-        if (plan.convert_v) {
-            rows_to_float(s.v, v, panel.count, v_floats, plan.v_stride);
-            panel.v = v_floats, panel.v_stride = plan.v_stride;
-        }
+        panel.k = float_rows(s.k, k, panel.count, k_floats, plan.k_stride, panel.k_stride);
+        panel.v = float_rows(s.v, v, panel.count, v_floats, plan.v_stride, panel.v_stride);
         if (p.has_mask) panel.finite = all_finite(panel.v, panel.v_stride, panel.count, s.dv);
-        for (int64_t first = begin; first < end; first += kTileQueries) tile_step(p, tile_at(first), panel, work);
+        for (int64_t first = begin; first < end; first += kTileQueries)
+            tile_step(p, tile_at(first), panel, work);
     }
     for (int64_t first = begin; first < end; first += kTileQueries) tile_finish(p, tile_at(first));
 }
@@ -123,17 +136,23 @@ RowType row_type(const ggml_tensor * t, bool converted) {
 }
 
 // One chunk of keys of one unit.
-void run_few(const AttentionShape & s, const Plan & plan, int64_t item, Carver scratch, const Partial & result) {
+void run_few(const AttentionShape & s, const Plan & plan, int64_t item, Carver scratch,
+             const Partial & result) {
     const int64_t unit = item / plan.n_panels, first = item % plan.n_panels * plan.panel;
     std::array<Query, kFewQueries> queries;
     for (int64_t i = 0; i < plan.queries_per_unit; ++i) queries[size_t(i)] = query_of(s, unit, i);
     const Head head = head_of(s, unit);
-    KeyChunk c{row_type(s.k, plan.convert_k), row_type(s.v, plan.convert_v),
-               head.k + size_t(first) * s.k->nb[1], head.v + size_t(first) * s.v->nb[1],
-               s.k->nb[1], s.v->nb[1], first, std::min(plan.panel, s.n_kv - first)};
+    KeyChunk c{row_type(s.k, plan.convert_k),
+               row_type(s.v, plan.convert_v),
+               head.k + size_t(first) * s.k->nb[1],
+               head.v + size_t(first) * s.v->nb[1],
+               s.k->nb[1],
+               s.v->nb[1],
+               first,
+               std::min(plan.panel, s.n_kv - first)};
     const int64_t keys = std::min(plan.panel, s.n_kv);
-    float * scores = scratch.take(keys * kFewQueries);
-    const FewScratch work{scores, reinterpret_cast<int32_t *>(scratch.take(keys))};
+    float * scores = scratch.take(score_stride(keys) * kFewQueries);
+    const FewScratch work{scores, reinterpret_cast<int32_t *>(scratch.take(score_stride(keys)))};
     if (plan.convert_k) {
         float * rows = scratch.take(keys * plan.k_stride);
         rows_to_float(s.k, c.k, c.count, rows, plan.k_stride);
@@ -156,8 +175,10 @@ ggml_status flash_attn(const KernelContext & ctx, ggml_tensor * dst) {
     ctx.team.run(n_tasks(s, plan, ctx.team.n_threads()), [&](int ith, int) {
         const Carver scratch{reinterpret_cast<float *>(threads + size_t(ith) * plan.thread_bytes)};
         for (int64_t item = next++; item < plan.n_items(); item = next++) {
-            if (plan.few) run_few(s, plan, item, scratch, partials[item]);
-            else run_tiles(s, plan, item, scratch);
+            if (plan.few)
+                run_few(s, plan, item, scratch, partials[item]);
+            else
+                run_tiles(s, plan, item, scratch);
         }
     });
     if (!plan.few) return GGML_STATUS_SUCCESS;
@@ -166,7 +187,8 @@ ggml_status flash_attn(const KernelContext & ctx, ggml_tensor * dst) {
     ctx.team.parallel_for(plan.n_units * plan.queries_per_unit, grain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
             const int64_t unit = i / plan.queries_per_unit, row = i % plan.queries_per_unit;
-            merge_partials(p, query_of(s, unit, row), int(row), partials, unit * plan.n_panels, plan.n_panels);
+            merge_partials(p, query_of(s, unit, row), int(row), partials, unit * plan.n_panels,
+                           plan.n_panels);
         }
     });
     return GGML_STATUS_SUCCESS;
@@ -178,28 +200,32 @@ size_t flash_attn_scratch(const ggml_tensor * dst, int n_threads) {
     return plan.shared_bytes + size_t(n_tasks(s, plan, n_threads)) * plan.thread_bytes;
 }
 
-// Rows are read whole, so elements must lie side by side; rows may lie anywhere their elements can be addressed.
+// Rows are read whole, so elements must lie side by side; rows may lie anywhere their elements can be
+// addressed.
 bool rows_ok(const ggml_tensor * t) {
     const size_t unit = ggml_is_quantized(t->type) ? 1 : ggml_type_size(t->type);
-    return t->nb[0] == ggml_type_size(t->type) && t->nb[1] % unit == 0 && t->nb[2] % unit == 0 && t->nb[3] % unit == 0;
+    return t->nb[0] == ggml_type_size(t->type) && t->nb[1] % unit == 0 && t->nb[2] % unit == 0 &&
+           t->nb[3] % unit == 0;
 }
 
-bool divides(int64_t part, int64_t whole) {
-    return part > 0 && whole % part == 0;
-}
+bool divides(int64_t part, int64_t whole) { return part > 0 && whole % part == 0; }
 
 bool flash_attn_supports(const ggml_tensor * dst) {
-    const ggml_tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[2], *mask = dst->src[3], *sinks = dst->src[4];
+    const ggml_tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[2], *mask = dst->src[3],
+                      *sinks = dst->src[4];
     if (q->type != GGML_TYPE_F32 || dst->type != GGML_TYPE_F32) return false;
     if (!type_is_readable(k->type) || !type_is_readable(v->type)) return false;
     if (!rows_ok(q) || !rows_ok(k) || !rows_ok(v) || !rows_ok(dst)) return false;
     if (k->ne[0] != q->ne[0] || v->ne[1] != k->ne[1]) return false;
     if (!divides(k->ne[2], q->ne[2]) || !divides(v->ne[2], q->ne[2])) return false;
     if (!divides(k->ne[3], q->ne[3]) || !divides(v->ne[3], q->ne[3])) return false;
-    if (dst->ne[0] != v->ne[0] || dst->ne[1] != q->ne[2] || dst->ne[2] != q->ne[1] || dst->ne[3] != q->ne[3]) return false;
+    if (dst->ne[0] != v->ne[0] || dst->ne[1] != q->ne[2] || dst->ne[2] != q->ne[1] || dst->ne[3] != q->ne[3])
+        return false;
     if (mask != nullptr && (mask->type != GGML_TYPE_F16 || !rows_ok(mask) || mask->ne[0] < k->ne[1] ||
-                            mask->ne[1] < q->ne[1] || mask->ne[2] < 1 || mask->ne[3] < 1)) return false;
-    return sinks == nullptr || (sinks->type == GGML_TYPE_F32 && ggml_is_contiguous(sinks) && sinks->ne[0] == q->ne[2]);
+                            mask->ne[1] < q->ne[1] || mask->ne[2] < 1 || mask->ne[3] < 1))
+        return false;
+    return sinks == nullptr ||
+           (sinks->type == GGML_TYPE_F32 && ggml_is_contiguous(sinks) && sinks->ne[0] == q->ne[2]);
 }
 
 constexpr OpKernels kAttention[] = {
@@ -209,8 +235,6 @@ constexpr OpKernels kAttention[] = {
 
 } // namespace
 
-Family family_attention() {
-    return kAttention;
-}
+Family family_attention() { return kAttention; }
 
 } // namespace ggml::cpu

@@ -1,6 +1,6 @@
-// Attention for few queries (decoding): K and V are read once, from where they lie and in their own type, at the
-// speed of memory. A chunk of keys gives a partial result; partial results are merged in order of the keys, so
-// that neither the thread count nor the schedule shows in the result.
+// Attention for few queries (decoding): K and V are read once, from where they lie and in their own type, at
+// the speed of memory. A chunk of keys gives a partial result; partial results are merged in order of the
+// keys, so that neither the thread count nor the schedule shows in the result.
 #pragma once
 
 #include "backends/cpu/kernels/attention/tile.h"
@@ -28,14 +28,17 @@ struct Partial {
     float * out;      // [query][dv]
 };
 
-// Room for kFewQueries * count scores and count key numbers.
+// Scores of one query are this far apart: whole vectors, whatever their length.
+inline int64_t score_stride(int64_t count) { return (count + 15) / 16 * 16; }
+
+// Room for kFewQueries * score_stride(count) scores and count key numbers.
 struct FewScratch {
     float * scores;
     int32_t * keys;
 };
 
-void few_chunk(const Params & p, const Query * queries, int n, const KeyChunk & chunk, const FewScratch & scratch,
-               const Partial & result);
+void few_chunk(const Params & p, const Query * queries, int n, const KeyChunk & chunk,
+               const FewScratch & scratch, const Partial & result);
 
 // Partial results side by side in one piece of memory.
 struct Partials {
@@ -51,7 +54,7 @@ struct Partials {
 };
 
 // Combines partials [first, first + count) in order and writes one query's row.
-void merge_partials(const Params & p, const Query & query, int index, const Partials & partials, int64_t first,
-                    int64_t count);
+void merge_partials(const Params & p, const Query & query, int index, const Partials & partials,
+                    int64_t first, int64_t count);
 
 } // namespace ggml::cpu::attention

@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/attention/few.h"
 
+#include "backends/cpu/convert.h"
 #include "runtime/base/half.h"
 
 #include <cmath>
@@ -61,10 +62,42 @@ const typename Rows::Element * row(const char * data, size_t stride, int64_t i) 
     return reinterpret_cast<const typename Rows::Element *>(data + size_t(i) * stride);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Adds up a vector down to four lanes.
+template <class D>
+HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> sum_to_four(D d, hn::Vec<D> v) {
+    if constexpr (hn::MaxLanes(D()) == 4) {
+        return v;
+    } else {
+        const hn::Half<D> half;
+        return sum_to_four(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    }
+}
+#endif
+
+// out[j] = sum of the lanes of v[j].
+template <int NK>
+HWY_INLINE void store_sums(const FewV (&v)[NK], float * out) {
+    const FewTag tag;
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (NK == 4) {
+        const hn::FixedTag<float, 4> four;
+        const auto a = sum_to_four(tag, v[0]), b = sum_to_four(tag, v[1]);
+        const auto c = sum_to_four(tag, v[2]), d = sum_to_four(tag, v[3]);
+        const auto ab = hn::Add(hn::InterleaveLower(four, a, b), hn::InterleaveUpper(four, a, b));
+        const auto cd = hn::Add(hn::InterleaveLower(four, c, d), hn::InterleaveUpper(four, c, d));
+        hn::StoreU(hn::Add(hn::ConcatLowerLower(four, cd, ab), hn::ConcatUpperUpper(four, cd, ab)), four,
+                   out);
+        return;
+    }
+#endif
+    for (int j = 0; j < NK; ++j) out[j] = hn::GetLane(hn::SumOfLanes(tag, v[j]));
+}
+
 // scores[q][j] = queries[q] . K[keys[j]] for NQ queries and NK keys.
 template <class Rows, int NQ, int NK>
-HWY_NOINLINE void dots(const Params & p, const Query * queries, const KeyChunk & c, const int32_t * keys, float * scores,
-                       int64_t stride) {
+HWY_NOINLINE void dots(const Params & p, const Query * queries, const KeyChunk & c, const int32_t * keys,
+                       float * scores, int64_t stride) {
     const FewTag tag;
     const typename Rows::Element * k[NK];
     for (int j = 0; j < NK; ++j) k[j] = row<Rows>(c.k, c.k_stride, keys[j]);
@@ -87,10 +120,7 @@ HWY_NOINLINE void dots(const Params & p, const Query * queries, const KeyChunk &
         }
     }
 #pragma GCC unroll 8
-    for (int q = 0; q < NQ; ++q) {
-#pragma GCC unroll 8
-        for (int j = 0; j < NK; ++j) scores[q * stride + j] = hn::GetLane(hn::SumOfLanes(tag, acc[q][j]));
-    }
+    for (int q = 0; q < NQ; ++q) store_sums<NK>(acc[q], scores + q * stride);
     for (; e < p.d; ++e) {
         for (int q = 0; q < NQ; ++q) {
             for (int j = 0; j < NK; ++j) scores[q * stride + j] += queries[q].q[e] * Rows::one(k[j][e]);
@@ -108,8 +138,8 @@ void score_keys(const Params & p, const Query * queries, const KeyChunk & c, con
 
 // out[q][e .. e + NV vectors) = sum over j of weights[q][j] * V[keys[j]].
 template <class Rows, int NQ, int NV>
-HWY_NOINLINE void sum_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const float * weights,
-                             int64_t stride, int64_t e, float * out) {
+HWY_NOINLINE void sum_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n,
+                             const float * weights, int64_t stride, int64_t e, float * out) {
     const FewTag tag;
     FewV acc[NQ][NV];
 #pragma GCC unroll 8
@@ -137,59 +167,73 @@ HWY_NOINLINE void sum_values(const Params & p, const KeyChunk & c, const int32_t
 }
 
 template <class Rows, int NQ>
-void weigh_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const float * weights,
-                  int64_t stride, float * out) {
+void weigh_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n,
+                  const float * weights, int64_t stride, float * out) {
     constexpr int kStrip = NQ <= 2 && kTogether == 4 ? 8 : 4;
     int64_t e = 0;
     for (; e + kStrip * kFewLanes <= p.dv; e += kStrip * kFewLanes) {
         sum_values<Rows, NQ, kStrip>(p, c, keys, n, weights, stride, e, out);
     }
-    for (; e + kFewLanes <= p.dv; e += kFewLanes) sum_values<Rows, NQ, 1>(p, c, keys, n, weights, stride, e, out);
+    for (; e + kFewLanes <= p.dv; e += kFewLanes)
+        sum_values<Rows, NQ, 1>(p, c, keys, n, weights, stride, e, out);
     for (; e < p.dv; ++e) {
         for (int q = 0; q < NQ; ++q) {
             float sum = 0;
-            for (int64_t j = 0; j < n; ++j) sum += weights[q * stride + j] * Rows::one(row<Rows>(c.v, c.v_stride, keys[j])[e]);
+            for (int64_t j = 0; j < n; ++j)
+                sum += weights[q * stride + j] * Rows::one(row<Rows>(c.v, c.v_stride, keys[j])[e]);
             out[q * p.dv + e] = sum;
         }
     }
 }
 
-// Scores of one query become weights relative to their maximum.
-void soften_row(const Params & p, const Query & query, const KeyChunk & c, const int32_t * keys, int64_t n, float * scores,
-                float & max_out, float & sum_out) {
+// Adds slope * mask; what is hidden becomes -inf, even from NaN.
+void add_bias(const Query & query, const KeyChunk & c, const int32_t * keys, int64_t n, float * scores) {
     const FewTag tag;
-    int64_t j = 0;
-    const auto for_vectors = [&](auto && fn) {
-        for (j = 0; j + kFewLanes <= n; j += kFewLanes) hn::StoreU(fn(hn::LoadU(tag, scores + j)), tag, scores + j);
-        if (j < n) {
-            HWY_ALIGN float rest[kFewLanes] = {};
-            for (int64_t i = j; i < n; ++i) rest[i - j] = scores[i];
-            hn::Store(fn(hn::Load(tag, rest)), tag, rest);
-            for (int64_t i = j; i < n; ++i) scores[i] = rest[i - j];
+    constexpr int64_t kBlock = 64;
+    const FewV minus_infinity = hn::Set(tag, -HUGE_VALF), slope = hn::Set(tag, query.slope);
+    uint16_t halves[kBlock] = {};
+    HWY_ALIGN float bias[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+        const int64_t count = n - begin < kBlock ? n - begin : kBlock;
+        for (int64_t i = 0; i < count; ++i) halves[i] = query.mask[c.first + keys[begin + i]];
+        half_to_float_row(halves, bias, kBlock);
+        // Past the last key there is room up to a whole vector.
+        for (int64_t i = 0; i < count; i += kFewLanes) {
+            const FewV x = hn::LoadU(tag, scores + begin + i), b = hn::Mul(hn::Load(tag, bias + i), slope);
+            hn::StoreU(hn::IfThenElse(hn::Eq(b, minus_infinity), b, hn::Add(x, b)), tag, scores + begin + i);
         }
-    };
-    const FewV scale = hn::Set(tag, p.scale);
-    if (p.softcap != 0.0f) {
-        const FewV cap = hn::Set(tag, p.softcap);
-        for_vectors([&](FewV x) { return hn::Mul(cpu::HWY_NAMESPACE::vtanh(tag, hn::Mul(x, scale)), cap); });
-    } else {
-        for_vectors([&](FewV x) { return hn::Mul(x, scale); });
     }
-    float max = -HUGE_VALF;
-    for (int64_t i = 0; i < n; ++i) {
-        if (query.mask != nullptr) {
-            const float bias = query.slope * half_to_float(query.mask[c.first + keys[i]]);
-            // A hidden key may hold anything, also NaN.
-            scores[i] = bias == -HUGE_VALF ? bias : scores[i] + bias;
-        }
-        max = scores[i] > max ? scores[i] : max;
+}
+
+// Scores of one query become weights relative to their maximum.
+void soften_row(const Params & p, const Query & query, const KeyChunk & c, const int32_t * keys, int64_t n,
+                float * scores, float & max_out, float & sum_out) {
+    const FewTag tag;
+    const int64_t padded = (n + kFewLanes - 1) / kFewLanes * kFewLanes;
+    const FewV scale = hn::Set(tag, p.scale), cap = hn::Set(tag, p.softcap);
+    for (int64_t j = 0; j < padded; j += kFewLanes) {
+        FewV x = hn::Mul(hn::LoadU(tag, scores + j), scale);
+        if (p.softcap != 0.0f) x = hn::Mul(cpu::HWY_NAMESPACE::vtanh(tag, x), cap);
+        hn::StoreU(x, tag, scores + j);
     }
-    const FewV base = hn::Set(tag, max == -HUGE_VALF ? 0.0f : max);
-    for_vectors([&](FewV x) { return cpu::HWY_NAMESPACE::vexp_nonpositive(tag, hn::Sub(x, base)); });
-    float sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += scores[i];
-    max_out = max;
-    sum_out = sum;
+    if (query.mask != nullptr) add_bias(query, c, keys, n, scores);
+    for (int64_t j = n; j < padded; ++j) scores[j] = -HUGE_VALF;
+
+    FewV max = hn::Set(tag, -HUGE_VALF);
+    for (int64_t j = 0; j < padded; j += kFewLanes) {
+        const FewV x = hn::LoadU(tag, scores + j);
+        max = hn::IfThenElse(hn::Gt(x, max), x, max);
+    }
+    max_out = hn::GetLane(hn::MaxOfLanes(tag, max));
+    const FewV base = hn::Set(tag, max_out == -HUGE_VALF ? 0.0f : max_out);
+    FewV sum = hn::Zero(tag);
+    for (int64_t j = 0; j < padded; j += kFewLanes) {
+        const FewV weight =
+            cpu::HWY_NAMESPACE::vexp_nonpositive(tag, hn::Sub(hn::LoadU(tag, scores + j), base));
+        hn::StoreU(weight, tag, scores + j);
+        sum = hn::Add(sum, weight);
+    }
+    sum_out = hn::GetLane(hn::SumOfLanes(tag, sum));
 }
 
 // Keys that at least one query sees. The others are never read.
@@ -208,7 +252,8 @@ int64_t list_keys(const Query * queries, int n_queries, const KeyChunk & c, int3
 template <class Rows, int NQ>
 void weigh_group(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n, const FewScratch & s,
                  const Partial & result, int first) {
-    weigh_values<Rows, NQ>(p, c, keys, n, s.scores + first * c.count, c.count, result.out + first * p.dv);
+    weigh_values<Rows, NQ>(p, c, keys, n, s.scores + first * score_stride(c.count), score_stride(c.count),
+                           result.out + first * p.dv);
 }
 
 // Calls fn(first query, how many as a constant) for groups of queries that share a register tile.
@@ -216,22 +261,26 @@ template <class Fn>
 void for_groups(int n, Fn && fn) {
     int q = 0;
     for (; q + kTogether <= n; q += kTogether) fn(q, std::integral_constant<int, kTogether>());
+    for (; q + 2 <= n; q += 2) fn(q, std::integral_constant<int, 2>());
     for (; q < n; ++q) fn(q, std::integral_constant<int, 1>());
 }
 
 template <class Fn>
 void with_rows(RowType type, Fn && fn) {
-    if (type == RowType::f32) fn(F32Rows());
-    else if (type == RowType::f16) fn(F16Rows());
-    else fn(Bf16Rows());
+    if (type == RowType::f32)
+        fn(F32Rows());
+    else if (type == RowType::f16)
+        fn(F16Rows());
+    else
+        fn(Bf16Rows());
 }
 
 // The weight 0 of a hidden key times an infinity or NaN in V is NaN: sums that are not finite are done again
 // without the keys their query does not see.
-void repair(const Params & p, const Query * queries, int n_queries, const KeyChunk & c, int64_t n, const FewScratch & s,
-            const Partial & result) {
+void repair(const Params & p, const Query * queries, int n_queries, const KeyChunk & c, int64_t n,
+            const FewScratch & s, const Partial & result) {
     for (int q = 0; q < n_queries; ++q) {
-        const float * weights = s.scores + q * c.count;
+        const float * weights = s.scores + q * score_stride(c.count);
         for (int64_t e = 0; e < p.dv; ++e) {
             float & out = result.out[q * p.dv + e];
             if (std::isfinite(out)) continue;
@@ -249,15 +298,15 @@ void repair(const Params & p, const Query * queries, int n_queries, const KeyChu
 
 void chunk(const Params & p, const Query * queries, int n_queries, const KeyChunk & c, const FewScratch & s,
            const Partial & result) {
-    const int64_t n = list_keys(queries, n_queries, c, s.keys);
+    const int64_t n = list_keys(queries, n_queries, c, s.keys), stride = score_stride(c.count);
     with_rows(c.k_type, [&](auto rows) {
         for_groups(n_queries, [&](int q, auto count) {
-            score_keys<decltype(rows), decltype(count)::value>(p, queries + q, c, s.keys, n, s.scores + q * c.count,
-                                                               c.count);
+            score_keys<decltype(rows), decltype(count)::value>(p, queries + q, c, s.keys, n,
+                                                               s.scores + q * stride, stride);
         });
     });
     for (int q = 0; q < n_queries; ++q) {
-        soften_row(p, queries[q], c, s.keys, n, s.scores + q * c.count, result.max[q], result.sum[q]);
+        soften_row(p, queries[q], c, s.keys, n, s.scores + q * stride, result.max[q], result.sum[q]);
     }
     with_rows(c.v_type, [&](auto rows) {
         for_groups(n_queries, [&](int q, auto count) {
@@ -279,8 +328,8 @@ void few_chunk(const Params & p, const Query * queries, int n, const KeyChunk & 
     HWY_DYNAMIC_DISPATCH(chunk)(p, queries, n, c, scratch, result);
 }
 
-void merge_partials(const Params & p, const Query & query, int index, const Partials & partials, int64_t first,
-                    int64_t count) {
+void merge_partials(const Params & p, const Query & query, int index, const Partials & partials,
+                    int64_t first, int64_t count) {
     float max = -HUGE_VALF;
     for (int64_t i = first; i < first + count; ++i) {
         max = partials[i].max[index] > max ? partials[i].max[index] : max;

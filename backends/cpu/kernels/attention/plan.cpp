@@ -19,9 +19,7 @@ constexpr int64_t kItemBytes = 384 * 1024;
 constexpr int64_t kWantedItems = 16;
 
 // An odd number of cache lines a row: columns of a panel do not fall into the same cache sets.
-int64_t padded_stride(int64_t n) {
-    return (ceil_div(n, 16) | 1) * 16;
-}
+int64_t padded_stride(int64_t n) { return (ceil_div(n, 16) | 1) * 16; }
 
 bool needs_floats(const ggml_tensor * t, bool few) {
     if (t->type == GGML_TYPE_F32) return false;
@@ -51,7 +49,8 @@ Plan::Plan(const AttentionShape & s) {
     v_stride = padded_stride(s.dv);
     const int64_t keys = std::min(panel, s.n_kv);
     const int64_t rows = (convert_k ? keys * k_stride : 0) + (convert_v ? keys * v_stride : 0);
-    const int64_t work = few ? keys * (kFewQueries + 1) : 2 * keys * kTileQueries + tiles_per_item * tile_floats + query_floats;
+    const int64_t work = few ? score_stride(keys) * (kFewQueries + 1)
+                             : 2 * keys * kTileQueries + tiles_per_item * tile_floats + query_floats;
     thread_bytes = align_up(size_t(rows + work) * sizeof(float), 64);
     const int64_t partial = few ? n_units * n_panels * Partials::floats(int(queries_per_unit), s.dv) : 0;
     shared_bytes = align_up(size_t(partial) * sizeof(float), 64);

@@ -10,13 +10,14 @@
 namespace ggml::cpu::attention {
 
 struct Plan {
-    // A unit is one batch entry and one group of heads with common K and V; its queries are those of all its heads.
+    // A unit is one batch entry and one group of heads with common K and V; its queries are those of all its
+    // heads.
     int64_t n_units, queries_per_unit;
-    bool few;          // decoding path
-    int64_t panel;     // keys a panel (few: a chunk)
-    int64_t n_panels;  // at least 1
+    bool few;                               // decoding path
+    int64_t panel;                          // keys a panel (few: a chunk)
+    int64_t n_panels;                       // at least 1
     int64_t tiles_per_item, items_per_unit; // tiles: an item is a run of tiles of one unit
-    int64_t query_floats; // room for the Query records of an item, counted in floats
+    int64_t query_floats;                   // room for the Query records of an item, counted in floats
     bool convert_k, convert_v;              // rows are turned into floats first
     int64_t k_stride, v_stride;             // floats, of converted panels
     size_t thread_bytes;                    // scratch of one thread, a multiple of 64

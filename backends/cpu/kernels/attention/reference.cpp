@@ -21,8 +21,8 @@ struct Workspace {
     float * row;
 };
 
-// softmax(softcap(scale * q.K) + slope * mask, sink) * V for one query. A key whose mask is -inf is not read at
-// all; without any key the result is 0.
+// softmax(softcap(scale * q.K) + slope * mask, sink) * V for one query. A key whose mask is -inf is not read
+// at all; without any key the result is 0.
 void attend(const AttentionShape & s, int64_t i, int64_t head, int64_t batch, const Workspace & ws) {
     const float * q = s.q_row(i, head, batch);
     const uint16_t * mask = s.mask_row(i, head, batch);

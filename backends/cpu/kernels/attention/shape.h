@@ -10,8 +10,8 @@ namespace ggml::cpu {
 
 struct AttentionShape {
     const ggml_tensor *q, *k, *v;
-    const ggml_tensor *mask;  // null: every key is visible
-    const ggml_tensor *sinks; // null: no sink
+    const ggml_tensor * mask;  // null: every key is visible
+    const ggml_tensor * sinks; // null: no sink
     ggml_tensor * dst;
 
     int64_t d, dv; // elements of a key and of a value

@@ -1,5 +1,5 @@
-// Blocked attention: a tile of queries against a panel of keys and values, in F32 vector arithmetic with online
-// softmax. Everything a tile keeps lies transposed, queries along the vector, so that maxima, sums and
+// Blocked attention: a tile of queries against a panel of keys and values, in F32 vector arithmetic with
+// online softmax. Everything a tile keeps lies transposed, queries along the vector, so that maxima, sums and
 // exponentials of the softmax need no work across lanes and K and V rows are only ever read as scalars.
 // The result of a query does not depend on which other queries share its tile.
 #pragma once
@@ -36,10 +36,11 @@ struct Panel {
     bool finite;          // no NaN or infinity in v; may be false without need
 };
 
-// What a tile carries from panel to panel. Element e of query i is at [e * kTileQueries + i]; 64-byte aligned.
+// What a tile carries from panel to panel. Element e of query i is at [e * kTileQueries + i]; 64-byte
+// aligned.
 struct Tile {
     const Query * queries;
-    int n; // 1..kTileQueries
+    int n;            // 1..kTileQueries
     float *q, *out;   // d and dv rows
     float *max, *sum; // one row each
 };

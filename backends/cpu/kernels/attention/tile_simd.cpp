@@ -21,19 +21,16 @@ void fill(float * dst, float value, int64_t n) {
     for (int64_t i = 0; i < n; ++i) dst[i] = value;
 }
 
-int vectors(const Tile & tile) {
-    return (tile.n + kLanes - 1) / kLanes;
-}
+int vectors(const Tile & tile) { return (tile.n + kLanes - 1) / kLanes; }
 
 // Lanes without a query repeat the last one: finite whenever that is, and never written out.
-const Query & query(const Tile & tile, int i) {
-    return tile.queries[i < tile.n ? i : tile.n - 1];
-}
+const Query & query(const Tile & tile, int i) { return tile.queries[i < tile.n ? i : tile.n - 1]; }
 
 void begin(const Params & p, const Tile & tile) {
     const Tag tag;
     for (int i = 0; i < vectors(tile) * kLanes; i += 4) {
-        const float * const rows[4] = {query(tile, i).q, query(tile, i + 1).q, query(tile, i + 2).q, query(tile, i + 3).q};
+        const float * const rows[4] = {query(tile, i).q, query(tile, i + 1).q, query(tile, i + 2).q,
+                                       query(tile, i + 3).q};
         cpu::HWY_NAMESPACE::transpose_4_rows(rows, p.d, tile.q + i, kTileQueries);
     }
     const V scale = hn::Set(tag, p.scale);
@@ -68,7 +65,8 @@ void load_bias(const Tile & tile, int64_t first, int64_t count, float * rows, fl
 // Scores become weights exp(score - max); updates max and sum of each query and gives the factor by which
 // everything summed before shrinks.
 template <bool kSoftcap, bool kBias>
-HWY_NOINLINE void soften(const Params & p, const Tile & tile, int64_t count, const TileScratch & s, float * shrink) {
+HWY_NOINLINE void soften(const Params & p, const Tile & tile, int64_t count, const TileScratch & s,
+                         float * shrink) {
     const Tag tag;
     const V minus_infinity = hn::Set(tag, -HUGE_VALF);
     for (int v = 0; v < vectors(tile); ++v) {
@@ -103,8 +101,8 @@ HWY_NOINLINE void soften(const Params & p, const Tile & tile, int64_t count, con
     }
 }
 
-// out = out * shrink + V^T weights, leaving out hidden keys: their weight 0 times an infinity or NaN in V would
-// be NaN. Only for panels that hold such values.
+// out = out * shrink + V^T weights, leaving out hidden keys: their weight 0 times an infinity or NaN in V
+// would be NaN. Only for panels that hold such values.
 void add_visible_values(const Params & p, const Tile & tile, const float * v, int64_t v_stride, int64_t count,
                         const TileScratch & s, const float * shrink) {
     for (int64_t e = 0; e < p.dv; ++e) {
@@ -159,7 +157,8 @@ void finish(const Params & p, const Tile & tile) {
     int64_t e = 0;
     for (; e + 4 <= p.dv; e += 4) {
         const float * row = tile.out + e * kTileQueries;
-        const float * const rows[4] = {row, row + kTileQueries, row + 2 * kTileQueries, row + 3 * kTileQueries};
+        const float * const rows[4] = {row, row + kTileQueries, row + 2 * kTileQueries,
+                                       row + 3 * kTileQueries};
         HWY_ALIGN float block[kTileQueries * 4];
         cpu::HWY_NAMESPACE::transpose_4_rows(rows, kTileQueries, block, 4);
         for (int i = 0; i < tile.n; ++i) {
@@ -180,14 +179,10 @@ HWY_EXPORT(begin);
 HWY_EXPORT(step);
 HWY_EXPORT(finish);
 
-void tile_begin(const Params & p, const Tile & tile) {
-    HWY_DYNAMIC_DISPATCH(begin)(p, tile);
-}
+void tile_begin(const Params & p, const Tile & tile) { HWY_DYNAMIC_DISPATCH(begin)(p, tile); }
 void tile_step(const Params & p, const Tile & tile, const Panel & panel, const TileScratch & scratch) {
     HWY_DYNAMIC_DISPATCH(step)(p, tile, panel, scratch);
 }
-void tile_finish(const Params & p, const Tile & tile) {
-    HWY_DYNAMIC_DISPATCH(finish)(p, tile);
-}
+void tile_finish(const Params & p, const Tile & tile) { HWY_DYNAMIC_DISPATCH(finish)(p, tile); }
 } // namespace ggml::cpu::attention
 #endif

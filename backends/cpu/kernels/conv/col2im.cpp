@@ -7,8 +7,12 @@
 namespace ggml::cpu::conv {
 namespace {
 
-struct F16 { uint16_t bits; };
-struct Bf16 { uint16_t bits; };
+struct F16 {
+    uint16_t bits;
+};
+struct Bf16 {
+    uint16_t bits;
+};
 
 float to_float(float x) { return x; }
 float to_float(F16 x) { return half_to_float(x.bits); }
@@ -17,7 +21,8 @@ void assign(float & to, float x) { to = x; }
 void assign(F16 & to, float x) { to.bits = float_to_half(x); }
 void assign(Bf16 & to, float x) { to.bits = float_to_bf16(x); }
 
-// Columns [channel * kernel] per input step become a signal [time] per channel: what falls onto one time is added.
+// Columns [channel * kernel] per input step become a signal [time] per channel: what falls onto one time is
+// added.
 struct Col2imShape {
     const void * columns;
     void * signal;
@@ -73,9 +78,12 @@ void scatter(const Col2imShape & s) {
 
 template <class Fn>
 void with_type(ggml_type type, Fn && fn) {
-    if (type == GGML_TYPE_F32) fn(float());
-    else if (type == GGML_TYPE_F16) fn(F16());
-    else fn(Bf16());
+    if (type == GGML_TYPE_F32)
+        fn(float());
+    else if (type == GGML_TYPE_F16)
+        fn(F16());
+    else
+        fn(Bf16());
 }
 
 } // namespace
@@ -88,7 +96,8 @@ ggml_status col2im_1d(const KernelContext & ctx, ggml_tensor * dst) {
     with_type(dst->type, [&](auto element) {
         const int64_t grain = 1 + kParallelGrain / (per_time + 1);
         ctx.team.parallel_for(s.time, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t t = begin; t < end; t += kRun) gather<decltype(element)>(s, t, std::min(end, t + kRun));
+            for (int64_t t = begin; t < end; t += kRun)
+                gather<decltype(element)>(s, t, std::min(end, t + kRun));
         });
     });
     return GGML_STATUS_SUCCESS;
@@ -103,9 +112,10 @@ ggml_status col2im_1d_reference(const KernelContext &, ggml_tensor * dst) {
 bool col2im_1d_supports(const ggml_tensor * dst) {
     const ggml_tensor * src = dst->src[0];
     const auto p = get_params<Col2im1dParams>(dst);
-    const bool readable = src->type == GGML_TYPE_F32 || src->type == GGML_TYPE_F16 || src->type == GGML_TYPE_BF16;
-    return readable && dst->type == src->type && ggml_is_contiguous(src) && ggml_is_contiguous(dst) && p.oc > 0 &&
-           p.s0 > 0 && p.p0 >= 0 && src->ne[0] % p.oc == 0 && dst->ne[1] == p.oc;
+    const bool readable =
+        src->type == GGML_TYPE_F32 || src->type == GGML_TYPE_F16 || src->type == GGML_TYPE_BF16;
+    return readable && dst->type == src->type && ggml_is_contiguous(src) && ggml_is_contiguous(dst) &&
+           p.oc > 0 && p.s0 > 0 && p.p0 >= 0 && src->ne[0] % p.oc == 0 && dst->ne[1] == p.oc;
 }
 
 } // namespace ggml::cpu::conv

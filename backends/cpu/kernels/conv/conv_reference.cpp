@@ -29,7 +29,8 @@ double channel_sum(const ConvShape & s, const Position & at, const char * src, c
             for (int64_t kx = 0; kx < s.kernel.size[0]; ++kx) {
                 const int64_t x = s.origin(0, at.x) + kx * s.dilation[0];
                 if (x < 0 || x >= s.src.size[0]) continue;
-                const char * value = src + size_t(x) * s.src.nb[0] + size_t(y) * s.src.nb[1] + size_t(z) * s.src.nb[2];
+                const char * value =
+                    src + size_t(x) * s.src.nb[0] + size_t(y) * s.src.nb[1] + size_t(z) * s.src.nb[2];
                 const char * weight = kernel + size_t(kx) * s.kernel.nb[0] + size_t(ky) * s.kernel.nb[1] +
                                       size_t(kz) * s.kernel.nb[2];
                 sum += double(load_float(value)) * double(kernel_element(s.kernel_type, weight));

@@ -17,14 +17,15 @@ ConvShape shape_of_node(const ggml_tensor * dst) {
     return dst->op == GGML_OP_CONV_3D ? conv_3d_shape(dst) : conv_2d_shape(dst);
 }
 
-// Pieces of scratch: packed weights of all channel blocks, then per thread a strip's input and output, oneDNN's
-// scratchpad, and a float copy of one block of the kernel.
+// Pieces of scratch: packed weights of all channel blocks, then per thread a strip's input and output,
+// oneDNN's scratchpad, and a float copy of one block of the kernel.
 struct Sizes {
     size_t weights, src, dst, scratchpad, kernel;
 
     Sizes(const ConvShape & s, const StripPlan & plan, const StripConv & strip)
         : weights(align_up(strip.packed_weights.get_size(), 64)),
-          src(align_up(plan.src_floats(s) * sizeof(float), 64)), dst(align_up(plan.dst_floats(s) * sizeof(float), 64)),
+          src(align_up(plan.src_floats(s) * sizeof(float), 64)),
+          dst(align_up(plan.dst_floats(s) * sizeof(float), 64)),
           scratchpad(align_up(strip.scratchpad.get_size(), 64)),
           kernel(s.kernel_type == GGML_TYPE_F32 ? 0 : align_up(strip.weights.get_size(), 64)) {}
     size_t thread() const { return src + dst + scratchpad + kernel; }
@@ -39,7 +40,9 @@ struct Job {
     std::byte * scratch;
 
     int64_t n_strips() const { return s.n * plan.n_plane_strips * plan.n_row_strips; }
-    int64_t first_channel(int64_t block) const { return std::min(block * plan.channels, s.oc - plan.channels); }
+    int64_t first_channel(int64_t block) const {
+        return std::min(block * plan.channels, s.oc - plan.channels);
+    }
     std::byte * weights(int64_t block) const { return scratch + size_t(block) * sizes.weights; }
     std::byte * thread_scratch(int ith) const {
         return weights(plan.n_channel_blocks) + size_t(ith) * sizes.thread();
@@ -54,23 +57,26 @@ struct Job {
             kernel = reinterpret_cast<char *>(copy);
         }
         dnnl::stream stream(strip.engine);
-        dnnl::memory from(strip.weights, strip.engine, kernel), to(strip.packed_weights, strip.engine, weights(block));
+        dnnl::memory from(strip.weights, strip.engine, kernel),
+            to(strip.packed_weights, strip.engine, weights(block));
         strip.pack_weights.execute(stream, from, to);
     }
 
     void run(int64_t item, std::byte * at) const {
         const int64_t block = item / n_strips(), i = item % n_strips();
         const int64_t n = i / (plan.n_plane_strips * plan.n_row_strips);
-        const int64_t z = std::min(i / plan.n_row_strips % plan.n_plane_strips * plan.planes, s.dst.size[2] - plan.planes);
+        const int64_t z =
+            std::min(i / plan.n_row_strips % plan.n_plane_strips * plan.planes, s.dst.size[2] - plan.planes);
         const int64_t y = std::min(i % plan.n_row_strips * plan.rows, s.dst.size[1] - plan.rows);
         auto * src = reinterpret_cast<float *>(at);
         auto * dst = reinterpret_cast<float *>(at + sizes.src);
         load(n, y, z, src);
         dnnl::stream stream(strip.engine);
-        strip.conv.execute(stream, {{DNNL_ARG_SRC, {strip.src, strip.engine, src}},
-                                    {DNNL_ARG_WEIGHTS, {strip.packed_weights, strip.engine, weights(block)}},
-                                    {DNNL_ARG_DST, {strip.dst, strip.engine, dst}},
-                                    {DNNL_ARG_SCRATCHPAD, {strip.scratchpad, strip.engine, at + sizes.src + sizes.dst}}});
+        strip.conv.execute(
+            stream, {{DNNL_ARG_SRC, {strip.src, strip.engine, src}},
+                     {DNNL_ARG_WEIGHTS, {strip.packed_weights, strip.engine, weights(block)}},
+                     {DNNL_ARG_DST, {strip.dst, strip.engine, dst}},
+                     {DNNL_ARG_SCRATCHPAD, {strip.scratchpad, strip.engine, at + sizes.src + sizes.dst}}});
         store(n, first_channel(block), y, z, dst);
     }
 
@@ -95,13 +101,14 @@ struct Job {
         for (int64_t i = 0; i < plan.planes * plan.rows; ++i, row += s.dst.size[0] * plan.channels) {
             const int64_t z = z0 + i / plan.rows, y = y0 + i % plan.rows;
             row_from_channels_last(row, s.dst.size[0], plan.channels,
-                                   image + size_t(z) * s.dst.nb[2] + size_t(y) * s.dst.nb[1], s.dst.nb[0], s.dst.nb_channel);
+                                   image + size_t(z) * s.dst.nb[2] + size_t(y) * s.dst.nb[1], s.dst.nb[0],
+                                   s.dst.nb_channel);
         }
     }
 };
 
-// Calls work(item, ith) for every item on the team. Nothing may be thrown through a parallel section; the first
-// message is logged instead.
+// Calls work(item, ith) for every item on the team. Nothing may be thrown through a parallel section; the
+// first message is logged instead.
 template <class Work>
 bool for_items(const Team & team, int64_t n_items, Work && work) {
     std::atomic<int64_t> next{0};
@@ -119,9 +126,7 @@ bool for_items(const Team & team, int64_t n_items, Work && work) {
     return ok;
 }
 
-bool fits_int(int64_t n) {
-    return n >= 0 && n <= INT32_MAX;
-}
+bool fits_int(int64_t n) { return n >= 0 && n <= INT32_MAX; }
 
 } // namespace
 
@@ -163,9 +168,10 @@ bool conv_supports(const ggml_tensor * dst) {
         if (s.dst.size[i] != room / s.stride[i] + 1) return false;
         if (!fits_int(s.src.size[i] + 2 * s.pad[i]) || !fits_int(s.extent(int(i)))) return false;
     }
-    const bool channels_ok = dst->op == GGML_OP_CONV_3D
-                                 ? src->ne[3] == s.ic * s.n && kernel->ne[3] == s.ic * s.oc && dst->ne[3] == s.oc * s.n
-                                 : kernel->ne[2] == s.ic && dst->ne[2] == s.oc && dst->ne[3] == s.n;
+    const bool channels_ok =
+        dst->op == GGML_OP_CONV_3D
+            ? src->ne[3] == s.ic * s.n && kernel->ne[3] == s.ic * s.oc && dst->ne[3] == s.oc * s.n
+            : kernel->ne[2] == s.ic && dst->ne[2] == s.oc && dst->ne[3] == s.n;
     return channels_ok && fits_int(s.ic) && fits_int(s.oc);
 }
 

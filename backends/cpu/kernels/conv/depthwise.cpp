@@ -7,7 +7,8 @@ namespace ggml::cpu::conv {
 namespace {
 
 bool channels_innermost(const ConvShape & s) {
-    return s.src.nb_channel == sizeof(float) && s.dst.nb_channel == sizeof(float) && s.src.nb[0] != sizeof(float);
+    return s.src.nb_channel == sizeof(float) && s.dst.nb_channel == sizeof(float) &&
+           s.src.nb[0] != sizeof(float);
 }
 
 // The kernel as floats: [channel][tap], or [tap][channel].
@@ -15,8 +16,8 @@ void load_kernel(const ConvShape & s, bool tap_major, float * out) {
     const int64_t width = s.kernel.size[0], taps = width * s.kernel.size[1];
     for (int64_t c = 0; c < s.oc; ++c) {
         for (int64_t t = 0; t < taps; ++t) {
-            const char * at = s.kernel.data + size_t(c) * s.kernel.nb_outer + size_t(t % width) * s.kernel.nb[0] +
-                              size_t(t / width) * s.kernel.nb[1];
+            const char * at = s.kernel.data + size_t(c) * s.kernel.nb_outer +
+                              size_t(t % width) * s.kernel.nb[0] + size_t(t / width) * s.kernel.nb[1];
             out[tap_major ? t * s.oc + c : c * taps + t] = kernel_element(s.kernel_type, at);
         }
     }
@@ -33,13 +34,16 @@ ggml_status conv_2d_dw(const KernelContext & ctx, ggml_tensor * dst) {
     const int64_t taps = s.kernel.size[0] * s.kernel.size[1], height = s.dst.size[1];
     const int64_t planes = channels_last ? s.n : s.n * s.oc;
     const int64_t row_work = s.dst.size[0] * taps * (channels_last ? s.oc : 1);
-    ctx.team.parallel_for(planes * height, 1 + kParallelGrain / (row_work + 1), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-            const int64_t plane = i / height, y = i % height;
-            if (channels_last) depthwise_row_channels(s, kernel, plane, y);
-            else depthwise_row(s, kernel + plane % s.oc * taps, plane / s.oc, plane % s.oc, y);
-        }
-    });
+    ctx.team.parallel_for(
+        planes * height, 1 + kParallelGrain / (row_work + 1), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                const int64_t plane = i / height, y = i % height;
+                if (channels_last)
+                    depthwise_row_channels(s, kernel, plane, y);
+                else
+                    depthwise_row(s, kernel + plane % s.oc * taps, plane / s.oc, plane % s.oc, y);
+            }
+        });
     return GGML_STATUS_SUCCESS;
 }
 

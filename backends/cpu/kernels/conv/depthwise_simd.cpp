@@ -30,11 +30,12 @@ Taps valid_taps(int64_t origin, int64_t taps, int64_t dilation, int64_t size) {
 }
 
 const float * src_row(const ConvShape & s, int64_t n, int64_t c, int64_t y) {
-    return reinterpret_cast<const float *>(s.src.data + size_t(n) * s.src.nb_outer + size_t(c) * s.src.nb_channel +
-                                           size_t(y) * s.src.nb[1]);
+    return reinterpret_cast<const float *>(s.src.data + size_t(n) * s.src.nb_outer +
+                                           size_t(c) * s.src.nb_channel + size_t(y) * s.src.nb[1]);
 }
 
-float one_output(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t x, int64_t y, Taps rows) {
+float one_output(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t x, int64_t y,
+                 Taps rows) {
     const int64_t x0 = s.origin(0, x), y0 = s.origin(1, y), width = s.kernel.size[0];
     float sum = 0;
     for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
@@ -47,10 +48,11 @@ float one_output(const ConvShape & s, const float * kernel, int64_t n, int64_t c
     return sum;
 }
 
-// NV vectors of outputs from x on, all of whose taps lie inside the row. Stride 1, or 2 with every other element.
+// NV vectors of outputs from x on, all of whose taps lie inside the row. Stride 1, or 2 with every other
+// element.
 template <int NV, bool kStride2>
-void inner_outputs(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t x, int64_t y, Taps rows,
-                   float * out) {
+void inner_outputs(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t x, int64_t y,
+                   Taps rows, float * out) {
     const Tag tag;
     const int64_t x0 = s.origin(0, x), y0 = s.origin(1, y), width = s.kernel.size[0];
     V acc[NV];
@@ -75,8 +77,8 @@ void inner_outputs(const ConvShape & s, const float * kernel, int64_t n, int64_t
 }
 
 template <bool kStride2>
-int64_t inner_row(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t y, Taps rows, int64_t x,
-                  int64_t end, float * out) {
+int64_t inner_row(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t y, Taps rows,
+                  int64_t x, int64_t end, float * out) {
     for (; x + kVectors * kLanes <= end; x += kVectors * kLanes) {
         inner_outputs<kVectors, kStride2>(s, kernel, n, c, x, y, rows, out);
     }
@@ -85,8 +87,8 @@ int64_t inner_row(const ConvShape & s, const float * kernel, int64_t n, int64_t 
 }
 
 void row(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_t y) {
-    auto * out = reinterpret_cast<float *>(s.dst.data + size_t(n) * s.dst.nb_outer + size_t(c) * s.dst.nb_channel +
-                                           size_t(y) * s.dst.nb[1]);
+    auto * out = reinterpret_cast<float *>(s.dst.data + size_t(n) * s.dst.nb_outer +
+                                           size_t(c) * s.dst.nb_channel + size_t(y) * s.dst.nb[1]);
     const Taps rows = valid_taps(s.origin(1, y), s.kernel.size[1], s.dilation[1], s.src.size[1]);
     // Outputs [begin, end) read no border. With stride 2 a vector also loads the element after its last one.
     const int64_t stride = s.stride[0], width = s.dst.size[0];
@@ -102,8 +104,8 @@ void row(const ConvShape & s, const float * kernel, int64_t n, int64_t c, int64_
 
 // Outputs of NV vectors of channels at one position.
 template <int NV>
-void channel_outputs(const ConvShape & s, const float * kernel, const char * image, int64_t x, int64_t y, int64_t c,
-                     float * out) {
+void channel_outputs(const ConvShape & s, const float * kernel, const char * image, int64_t x, int64_t y,
+                     int64_t c, float * out) {
     const Tag tag;
     const int64_t x0 = s.origin(0, x), y0 = s.origin(1, y), width = s.kernel.size[0];
     const Taps rows = valid_taps(y0, s.kernel.size[1], s.dilation[1], s.src.size[1]);
@@ -112,11 +114,14 @@ void channel_outputs(const ConvShape & s, const float * kernel, const char * ima
     for (int v = 0; v < NV; ++v) acc[v] = hn::Zero(tag);
     for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
         for (int64_t kx = columns.begin; kx < columns.end; ++kx) {
-            const auto * at = reinterpret_cast<const float *>(image + size_t(y0 + ky * s.dilation[1]) * s.src.nb[1] +
-                                                              size_t(x0 + kx * s.dilation[0]) * s.src.nb[0]) + c;
+            const auto * at =
+                reinterpret_cast<const float *>(image + size_t(y0 + ky * s.dilation[1]) * s.src.nb[1] +
+                                                size_t(x0 + kx * s.dilation[0]) * s.src.nb[0]) +
+                c;
             const float * weights = kernel + (ky * width + kx) * s.oc + c;
             for (int v = 0; v < NV; ++v) {
-                acc[v] = hn::MulAdd(hn::LoadU(tag, weights + v * kLanes), hn::LoadU(tag, at + v * kLanes), acc[v]);
+                acc[v] =
+                    hn::MulAdd(hn::LoadU(tag, weights + v * kLanes), hn::LoadU(tag, at + v * kLanes), acc[v]);
             }
         }
     }
@@ -124,15 +129,17 @@ void channel_outputs(const ConvShape & s, const float * kernel, const char * ima
 }
 
 // The last channels, fewer than a vector.
-float channel_output(const ConvShape & s, const float * kernel, const char * image, int64_t x, int64_t y, int64_t c) {
+float channel_output(const ConvShape & s, const float * kernel, const char * image, int64_t x, int64_t y,
+                     int64_t c) {
     const int64_t x0 = s.origin(0, x), y0 = s.origin(1, y), width = s.kernel.size[0];
     const Taps rows = valid_taps(y0, s.kernel.size[1], s.dilation[1], s.src.size[1]);
     const Taps columns = valid_taps(x0, width, s.dilation[0], s.src.size[0]);
     float sum = 0;
     for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
         for (int64_t kx = columns.begin; kx < columns.end; ++kx) {
-            const auto * at = reinterpret_cast<const float *>(image + size_t(y0 + ky * s.dilation[1]) * s.src.nb[1] +
-                                                              size_t(x0 + kx * s.dilation[0]) * s.src.nb[0]);
+            const auto * at =
+                reinterpret_cast<const float *>(image + size_t(y0 + ky * s.dilation[1]) * s.src.nb[1] +
+                                                size_t(x0 + kx * s.dilation[0]) * s.src.nb[0]);
             sum += kernel[(ky * width + kx) * s.oc + c] * at[c];
         }
     }
@@ -142,8 +149,8 @@ float channel_output(const ConvShape & s, const float * kernel, const char * ima
 void row_channels(const ConvShape & s, const float * kernel, int64_t n, int64_t y) {
     const char * image = s.src.data + size_t(n) * s.src.nb_outer;
     for (int64_t x = 0; x < s.dst.size[0]; ++x) {
-        auto * out = reinterpret_cast<float *>(s.dst.data + size_t(n) * s.dst.nb_outer + size_t(y) * s.dst.nb[1] +
-                                               size_t(x) * s.dst.nb[0]);
+        auto * out = reinterpret_cast<float *>(s.dst.data + size_t(n) * s.dst.nb_outer +
+                                               size_t(y) * s.dst.nb[1] + size_t(x) * s.dst.nb[0]);
         int64_t c = 0;
         for (; c + kVectors * kLanes <= s.oc; c += kVectors * kLanes) {
             channel_outputs<kVectors>(s, kernel, image, x, y, c, out);

@@ -1,5 +1,5 @@
-// IM2COL and IM2COL_3D. Image rows are converted to the result's type once, with their borders as zeros, in blocks
-// of channels that stay in the cache; what is left is copying a few adjacent elements per kernel row.
+// IM2COL and IM2COL_3D. Image rows are converted to the result's type once, with their borders as zeros, in
+// blocks of channels that stay in the cache; what is left is copying a few adjacent elements per kernel row.
 #include "backends/cpu/convert.h"
 #include "backends/cpu/kernels/conv/im2col_shape.h"
 #include "backends/cpu/kernels/conv/rooms.h"
@@ -29,12 +29,14 @@ struct Im2colPlan {
         segment = std::min(kSegment, s.out[0]);
         n_segments = ceil_div(s.out[0], kSegment);
         row_width = (segment - 1) * s.stride[0] + (s.kernel[0] - 1) * s.dilation[0] + 1;
-        const int64_t per_channel = row_width * s.kernel[1] * s.kernel[2] * int64_t(ggml_type_size(s.dst->type));
+        const int64_t per_channel =
+            row_width * s.kernel[1] * s.kernel[2] * int64_t(ggml_type_size(s.dst->type));
         channels = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(1, per_channel), 1, s.channels);
         staging_floats = row_width;
     }
     size_t thread_bytes(const Im2colShape & s) const {
-        const auto rows = size_t(row_width * s.kernel[1] * s.kernel[2] * channels) * ggml_type_size(s.dst->type);
+        const auto rows =
+            size_t(row_width * s.kernel[1] * s.kernel[2] * channels) * ggml_type_size(s.dst->type);
         return align_up(rows, 64) + align_up(size_t(staging_floats) * sizeof(float), 64);
     }
 };
@@ -75,7 +77,7 @@ struct RowJob {
     const Im2colShape & s;
     const Im2colPlan & plan;
     int64_t n, z, y, x0, width;
-    To * rows;       // [channel][kernel depth][kernel height][row_width]
+    To * rows; // [channel][kernel depth][kernel height][row_width]
     float * staging;
 
     void prepare(int64_t c0, int64_t n_channels) const {
@@ -84,7 +86,8 @@ struct RowJob {
         const int64_t end = std::clamp<int64_t>(s.in[0] - origin, begin, plan.row_width);
         To * row = rows;
         for (int64_t c = c0; c < c0 + n_channels; ++c) {
-            const char * plane = static_cast<const char *>(s.image->data) + size_t(n) * s.nb_image + size_t(c) * s.nb_channel;
+            const char * plane =
+                static_cast<const char *>(s.image->data) + size_t(n) * s.nb_image + size_t(c) * s.nb_channel;
             for (int64_t kz = 0; kz < s.kernel[2]; ++kz) {
                 const int64_t iz = z * s.stride[2] + kz * s.dilation[2] - s.pad[2];
                 for (int64_t ky = 0; ky < s.kernel[1]; ++ky, row += plan.row_width) {
@@ -96,7 +99,8 @@ struct RowJob {
                     std::fill(row, row + begin, To(0));
                     const char * src = plane + size_t(iz) * s.nb[2] + size_t(iy) * s.nb[1];
                     if (begin < end) {
-                        convert_row(s, src + size_t(origin + begin) * s.nb[0], end - begin, staging, row + begin);
+                        convert_row(s, src + size_t(origin + begin) * s.nb[0], end - begin, staging,
+                                    row + begin);
                     }
                     std::fill(row + end, row + plan.row_width, To(0));
                 }
@@ -109,7 +113,7 @@ struct RowJob {
     void copy(int64_t c0, int64_t n_channels) const {
         const int64_t column = s.channels * s.taps();
         const int64_t n_rows = n_channels * s.kernel[1] * s.kernel[2];
-        To * dst = static_cast<To *>(s.dst->data) + 
+        To * dst = static_cast<To *>(s.dst->data) +
                    (((n * s.out[2] + z) * s.out[1] + y) * s.out[0] + x0) * column + c0 * s.taps();
         for (int64_t x = 0; x < width; ++x, dst += column) {
             const To * src = rows + x * s.stride[0];
@@ -130,9 +134,12 @@ struct RowJob {
         for (int64_t c = 0; c < s.channels; c += plan.channels) {
             const int64_t count = std::min(plan.channels, s.channels - c);
             prepare(c, count);
-            if (adjacent == 1) copy<1>(c, count);
-            else if (adjacent == 3) copy<3>(c, count);
-            else copy<0>(c, count);
+            if (adjacent == 1)
+                copy<1>(c, count);
+            else if (adjacent == 3)
+                copy<3>(c, count);
+            else
+                copy<0>(c, count);
         }
     }
 };
@@ -140,7 +147,8 @@ struct RowJob {
 template <class To>
 ggml_status run_rows(const KernelContext & ctx, const Im2colShape & s) {
     const Im2colPlan plan(s);
-    const size_t row_bytes = align_up(size_t(plan.row_width * s.kernel[1] * s.kernel[2] * plan.channels) * sizeof(To), 64);
+    const size_t row_bytes =
+        align_up(size_t(plan.row_width * s.kernel[1] * s.kernel[2] * plan.channels) * sizeof(To), 64);
     const int64_t jobs = s.n * s.out[2] * s.out[1] * plan.n_segments;
     const int64_t work = plan.segment * s.channels * s.taps();
     const int64_t grain = 1 + kParallelGrain / (work + 1);
@@ -149,9 +157,15 @@ ggml_status run_rows(const KernelContext & ctx, const Im2colShape & s) {
         std::byte * scratch = ctx.scratch.data() + size_t(ith) * plan.thread_bytes(s);
         for (int64_t i = jobs * ith / nth; i < jobs * (ith + 1) / nth; ++i) {
             const int64_t row = i / plan.n_segments, x0 = i % plan.n_segments * kSegment;
-            const RowJob<To> job{s, plan, row / s.out[1] / s.out[2], row / s.out[1] % s.out[2], row % s.out[1],
-                                 x0, std::min(kSegment, s.out[0] - x0),
-                                 reinterpret_cast<To *>(scratch), reinterpret_cast<float *>(scratch + row_bytes)};
+            const RowJob<To> job{s,
+                                 plan,
+                                 row / s.out[1] / s.out[2],
+                                 row / s.out[1] % s.out[2],
+                                 row % s.out[1],
+                                 x0,
+                                 std::min(kSegment, s.out[0] - x0),
+                                 reinterpret_cast<To *>(scratch),
+                                 reinterpret_cast<float *>(scratch + row_bytes)};
             job.run();
         }
     });
@@ -179,7 +193,8 @@ bool im2col_supports(const ggml_tensor * dst) {
     const Im2colShape s(const_cast<ggml_tensor *>(dst));
     // Strides a row conversion can address.
     const size_t unit = ggml_type_size(image->type);
-    if (s.nb[0] % unit != 0 || s.nb[1] % unit != 0 || s.nb[2] % unit != 0 || s.nb_channel % unit != 0) return false;
+    if (s.nb[0] % unit != 0 || s.nb[1] % unit != 0 || s.nb[2] % unit != 0 || s.nb_channel % unit != 0)
+        return false;
     for (int i = 0; i < 3; ++i) {
         if (s.stride[i] < 1 || s.dilation[i] < 1 || s.pad[i] < 0) return false;
     }

@@ -13,9 +13,12 @@ Im2colShape::Im2colShape(ggml_tensor * node) : image(node->src[1]), dst(node) {
         const auto p = get_params<Im2col3dParams>(node);
         channels = p.ic;
         n = channels > 0 ? image->ne[3] / channels : 0;
-        const int64_t values[][3] = {{image->ne[0], image->ne[1], image->ne[2]}, {k->ne[0], k->ne[1], k->ne[2]},
+        const int64_t values[][3] = {{image->ne[0], image->ne[1], image->ne[2]},
+                                     {k->ne[0], k->ne[1], k->ne[2]},
                                      {dst->ne[1], dst->ne[2], n > 0 ? dst->ne[3] / n : 0},
-                                     {p.s0, p.s1, p.s2}, {p.p0, p.p1, p.p2}, {p.d0, p.d1, p.d2}};
+                                     {p.s0, p.s1, p.s2},
+                                     {p.p0, p.p1, p.p2},
+                                     {p.d0, p.d1, p.d2}};
         for (int i = 0; i < 3; ++i) {
             in[i] = values[0][i], kernel[i] = values[1][i], out[i] = values[2][i];
             stride[i] = values[3][i], pad[i] = values[4][i], dilation[i] = values[5][i];
@@ -29,9 +32,12 @@ Im2colShape::Im2colShape(ggml_tensor * node) : image(node->src[1]), dst(node) {
     const bool flat = p.is_2d != 1;
     channels = flat ? image->ne[1] : image->ne[2];
     n = flat ? image->ne[2] : image->ne[3];
-    const int64_t values[][3] = {{image->ne[0], flat ? 1 : image->ne[1], 1}, {k->ne[0], flat ? 1 : k->ne[1], 1},
+    const int64_t values[][3] = {{image->ne[0], flat ? 1 : image->ne[1], 1},
+                                 {k->ne[0], flat ? 1 : k->ne[1], 1},
                                  {dst->ne[1], flat ? 1 : dst->ne[2], 1},
-                                 {p.s0, flat ? 1 : p.s1, 1}, {p.p0, flat ? 0 : p.p1, 0}, {p.d0, flat ? 1 : p.d1, 1}};
+                                 {p.s0, flat ? 1 : p.s1, 1},
+                                 {p.p0, flat ? 0 : p.p1, 0},
+                                 {p.d0, flat ? 1 : p.d1, 1}};
     for (int i = 0; i < 3; ++i) {
         in[i] = values[0][i], kernel[i] = values[1][i], out[i] = values[2][i];
         stride[i] = values[3][i], pad[i] = values[4][i], dilation[i] = values[5][i];
@@ -81,8 +87,10 @@ ggml_status im2col_reference(const KernelContext &, ggml_tensor * dst) {
     const Im2colShape s(dst);
     for (int64_t i = 0; i < ggml_nelements(dst); ++i) {
         const float value = result_value(s, i);
-        if (dst->type == GGML_TYPE_F32) static_cast<float *>(dst->data)[i] = value;
-        else static_cast<uint16_t *>(dst->data)[i] = float_to_half(value);
+        if (dst->type == GGML_TYPE_F32)
+            static_cast<float *>(dst->data)[i] = value;
+        else
+            static_cast<uint16_t *>(dst->data)[i] = float_to_half(value);
     }
     return GGML_STATUS_SUCCESS;
 }

@@ -13,7 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace ggml::cpu::conv::HWY_NAMESPACE {
 
-void transpose(const float * src, int64_t src_stride, int64_t rows, int64_t cols, float * dst, int64_t dst_stride) {
+void transpose(const float * src, int64_t src_stride, int64_t rows, int64_t cols, float * dst,
+               int64_t dst_stride) {
     cpu::HWY_NAMESPACE::transpose_matrix(src, src_stride, rows, cols, dst, dst_stride);
 }
 
@@ -30,10 +31,12 @@ bool is_matrix(size_t nb_x, size_t nb_channel) {
 }
 } // namespace
 
-void row_to_channels_last(const char * src, size_t nb_x, size_t nb_channel, int64_t width, int64_t channels, float * dst) {
+void row_to_channels_last(const char * src, size_t nb_x, size_t nb_channel, int64_t width, int64_t channels,
+                          float * dst) {
     if (is_matrix(nb_x, nb_channel)) {
         HWY_DYNAMIC_DISPATCH(transpose)
-        (reinterpret_cast<const float *>(src), int64_t(nb_channel / sizeof(float)), channels, width, dst, channels);
+        (reinterpret_cast<const float *>(src), int64_t(nb_channel / sizeof(float)), channels, width, dst,
+         channels);
         return;
     }
     for (int64_t x = 0; x < width; ++x) {
@@ -43,7 +46,8 @@ void row_to_channels_last(const char * src, size_t nb_x, size_t nb_channel, int6
     }
 }
 
-void row_from_channels_last(const float * src, int64_t width, int64_t channels, char * dst, size_t nb_x, size_t nb_channel) {
+void row_from_channels_last(const float * src, int64_t width, int64_t channels, char * dst, size_t nb_x,
+                            size_t nb_channel) {
     if (is_matrix(nb_x, nb_channel)) {
         HWY_DYNAMIC_DISPATCH(transpose)
         (src, channels, width, channels, reinterpret_cast<float *>(dst), int64_t(nb_channel / sizeof(float)));

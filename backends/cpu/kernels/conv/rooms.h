@@ -15,7 +15,8 @@ bool col2im_1d_supports(const ggml_tensor * dst);
 ggml_status col2im_1d(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status col2im_1d_reference(const KernelContext & ctx, ggml_tensor * dst);
 
-// CONV_2D and CONV_3D. The kernel is oneDNN's; inputs are rounded to nothing less than F32, whatever the kernel's type.
+// CONV_2D and CONV_3D. The kernel is oneDNN's; inputs are rounded to nothing less than F32, whatever the
+// kernel's type.
 bool conv_supports(const ggml_tensor * dst);
 ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status conv_reference(const KernelContext & ctx, ggml_tensor * dst); // CONV_2D_DW too

@@ -43,17 +43,19 @@ std::shared_ptr<const StripConv> build(const ConvShape & s, const StripPlan & pl
     strip->engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
     strip->src = {dims(1, s.ic, volume, plan.in_planes, plan.in_rows, s.src.size[0]), f32, tag};
     strip->dst = {dims(1, plan.channels, volume, plan.planes, plan.rows, s.dst.size[0]), f32, tag};
-    const auto kernel_dims = dims(plan.channels, s.ic, volume, s.kernel.size[2], s.kernel.size[1], s.kernel.size[0]);
+    const auto kernel_dims =
+        dims(plan.channels, s.ic, volume, s.kernel.size[2], s.kernel.size[1], s.kernel.size[0]);
     strip->weights = {kernel_dims, f32, kernel_tag};
 
-    // Borders above, below, before and behind lie in the strip as zeros; only those left and right are oneDNN's.
+    // Borders above, below, before and behind lie in the strip as zeros; only those left and right are
+    // oneDNN's.
     const int64_t right = (s.dst.size[0] - 1) * s.stride[0] + s.extent(0) - s.src.size[0] - s.pad[0];
     const dnnl::convolution_forward::desc desc(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, strip->src,
         memory::desc(kernel_dims, f32, memory::format_tag::any), strip->dst,
         spatial(volume, s.stride[2], s.stride[1], s.stride[0]),
-        spatial(volume, s.dilation[2] - 1, s.dilation[1] - 1, s.dilation[0] - 1), spatial(volume, 0, 0, s.pad[0]),
-        spatial(volume, 0, 0, right));
+        spatial(volume, s.dilation[2] - 1, s.dilation[1] - 1, s.dilation[0] - 1),
+        spatial(volume, 0, 0, s.pad[0]), spatial(volume, 0, 0, right));
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::convolution_forward::primitive_desc pd(desc, attr, strip->engine);
@@ -68,9 +70,9 @@ std::shared_ptr<const StripConv> build(const ConvShape & s, const StripPlan & pl
 using Key = std::array<int64_t, 18>;
 
 Key key_of(const ConvShape & s, const StripPlan & plan) {
-    return {s.ic, plan.channels, s.src.size[0], s.dst.size[0], plan.in_rows, plan.rows, plan.in_planes, plan.planes,
-            s.kernel.size[0], s.kernel.size[1], s.kernel.size[2], s.stride[0], s.stride[1], s.stride[2],
-            s.dilation[0], s.dilation[1], s.dilation[2], s.pad[0]};
+    return {s.ic,           plan.channels, s.src.size[0],    s.dst.size[0],    plan.in_rows,     plan.rows,
+            plan.in_planes, plan.planes,   s.kernel.size[0], s.kernel.size[1], s.kernel.size[2], s.stride[0],
+            s.stride[1],    s.stride[2],   s.dilation[0],    s.dilation[1],    s.dilation[2],    s.pad[0]};
 }
 
 // Most recently used first.
@@ -79,7 +81,8 @@ class Cache {
     std::shared_ptr<const StripConv> find_or_build(const ConvShape & s, const StripPlan & plan) {
         const Key key = key_of(s, plan);
         const std::lock_guard lock(mutex_);
-        const auto hit = std::find_if(entries_.begin(), entries_.end(), [&](const Entry & e) { return e.key == key; });
+        const auto hit =
+            std::find_if(entries_.begin(), entries_.end(), [&](const Entry & e) { return e.key == key; });
         if (hit != entries_.end()) {
             entries_.splice(entries_.begin(), entries_, hit);
             return hit->conv;
@@ -92,8 +95,8 @@ class Cache {
         } catch (const std::exception & e) {
             omp_set_num_threads(outside);
             GGML_LOG_ERROR("convolution %lldx%lldx%lld, %lld to %lld channels: oneDNN refuses: %s\n",
-                           (long long)s.kernel.size[0], (long long)s.kernel.size[1], (long long)s.kernel.size[2],
-                           (long long)s.ic, (long long)s.oc, e.what());
+                           (long long)s.kernel.size[0], (long long)s.kernel.size[1],
+                           (long long)s.kernel.size[2], (long long)s.ic, (long long)s.oc, e.what());
             return nullptr;
         }
         omp_set_num_threads(outside);
@@ -125,8 +128,10 @@ StripPlan::StripPlan(const ConvShape & s) {
     };
     n_row_strips = ceil_div(s.dst.size[1], wanted(row_bytes, s.dst.size[0], s.dst.size[1]));
     rows = ceil_div(s.dst.size[1], n_row_strips);
-    n_plane_strips = n_row_strips > 1 ? s.dst.size[2]
-                                      : ceil_div(s.dst.size[2], wanted(row_bytes * rows, s.dst.size[0] * rows, s.dst.size[2]));
+    n_plane_strips =
+        n_row_strips > 1
+            ? s.dst.size[2]
+            : ceil_div(s.dst.size[2], wanted(row_bytes * rows, s.dst.size[0] * rows, s.dst.size[2]));
     planes = ceil_div(s.dst.size[2], n_plane_strips);
     in_rows = (rows - 1) * s.stride[1] + s.extent(1);
     in_planes = (planes - 1) * s.stride[2] + s.extent(2);

@@ -1,5 +1,6 @@
-// Transposed convolution as a product, [output channel, tap] x [pixel], that is added into the output tile by tile.
-// A thread owns whole output channels, so nothing is added to from two sides and the order of sums is fixed.
+// Transposed convolution as a product, [output channel, tap] x [pixel], that is added into the output tile by
+// tile. A thread owns whole output channels, so nothing is added to from two sides and the order of sums is
+// fixed.
 #include "backends/cpu/convert.h"
 #include "backends/cpu/kernels/conv/rooms.h"
 #include "backends/cpu/kernels/conv/shape.h"
@@ -46,8 +47,9 @@ void dense_kernel(const TransposeShape & s, float * out) {
         for (int64_t c = 0; c < s.oc; ++c) {
             for (int64_t ky = 0; ky < s.kernel_height; ++ky) {
                 for (int64_t kx = 0; kx < s.kernel_width; ++kx) {
-                    *out++ = kernel_element(s.kernel->type, data + size_t(i) * s.kernel_ic + size_t(c) * s.kernel_oc +
-                                                                size_t(ky) * s.kernel_row + size_t(kx) * s.kernel->nb[0]);
+                    *out++ = kernel_element(s.kernel->type,
+                                            data + size_t(i) * s.kernel_ic + size_t(c) * s.kernel_oc +
+                                                size_t(ky) * s.kernel_row + size_t(kx) * s.kernel->nb[0]);
                 }
             }
         }
@@ -62,7 +64,8 @@ void dense_src(const TransposeShape & s, const Team & team, float * out) {
             const char * plane = data + size_t(i / s.ic) * s.src_image + size_t(i % s.ic) * s.src_channel;
             float * to = out + i * s.pixels();
             for (int64_t p = 0; p < s.pixels(); ++p) {
-                std::memcpy(to + p, plane + size_t(p / s.width) * s.src_row + size_t(p % s.width) * s.src->nb[0],
+                std::memcpy(to + p,
+                            plane + size_t(p / s.width) * s.src_row + size_t(p % s.width) * s.src->nb[0],
                             sizeof(float));
             }
         }
@@ -70,11 +73,12 @@ void dense_src(const TransposeShape & s, const Team & team, float * out) {
 }
 
 // Adds the products of one tap with pixels [first, first + count) to an output plane.
-void add_tap(const TransposeShape & s, const float * product, int64_t first, int64_t count, int64_t ky, int64_t kx,
-             char * plane) {
+void add_tap(const TransposeShape & s, const float * product, int64_t first, int64_t count, int64_t ky,
+             int64_t kx, char * plane) {
     while (count > 0) {
         const int64_t y = first / s.width, x = first % s.width, run = std::min(count, s.width - x);
-        auto * row = reinterpret_cast<float *>(plane + size_t(y * s.stride_y + ky) * s.dst_row) + x * s.stride_x + kx;
+        auto * row =
+            reinterpret_cast<float *>(plane + size_t(y * s.stride_y + ky) * s.dst_row) + x * s.stride_x + kx;
         for (int64_t i = 0; i < run; ++i) row[i * s.stride_x] += product[i];
         product += run, first += run, count -= run;
     }
@@ -93,20 +97,21 @@ class OneThread {
 };
 
 // A block of output channels of one image.
-bool run_block(const TransposeShape & s, const TransposePlan & plan, const float * kernel, const float * image, int64_t n,
-               int64_t block, float * product) {
+bool run_block(const TransposeShape & s, const TransposePlan & plan, const float * kernel,
+               const float * image, int64_t n, int64_t block, float * product) {
     const int64_t c0 = block * plan.channels, n_channels = std::min(plan.channels, s.oc - c0);
     const int64_t taps = s.taps(), rows = n_channels * taps;
     char * out = static_cast<char *>(s.dst->data) + size_t(n) * s.dst_image + size_t(c0) * s.dst_channel;
     for (int64_t c = 0; c < n_channels; ++c) {
         for (int64_t y = 0; y < s.out_height; ++y) {
-            std::memset(out + size_t(c) * s.dst_channel + size_t(y) * s.dst_row, 0, size_t(s.out_width) * sizeof(float));
+            std::memset(out + size_t(c) * s.dst_channel + size_t(y) * s.dst_row, 0,
+                        size_t(s.out_width) * sizeof(float));
         }
     }
     for (int64_t p = 0; p < s.pixels() && s.ic > 0; p += plan.pixels) {
         const int64_t count = std::min(plan.pixels, s.pixels() - p);
-        if (dnnl_sgemm('T', 'N', rows, count, s.ic, 1.0f, kernel + c0 * taps, s.oc * taps, image + p, s.pixels(), 0.0f,
-                       product, count) != dnnl_success) {
+        if (dnnl_sgemm('T', 'N', rows, count, s.ic, 1.0f, kernel + c0 * taps, s.oc * taps, image + p,
+                       s.pixels(), 0.0f, product, count) != dnnl_success) {
             return false;
         }
         for (int64_t r = 0; r < rows; ++r) {
@@ -147,7 +152,8 @@ ggml_status conv_transpose(const KernelContext & ctx, ggml_tensor * dst) {
         auto * product = reinterpret_cast<float *>(scratch + size_t(ith) * plan.thread_bytes);
         for (int64_t i = next++; i < n_items; i = next++) {
             const int64_t n = i / plan.n_blocks;
-            if (!run_block(s, plan, kernel, src + n * s.ic * s.pixels(), n, i % plan.n_blocks, product)) ok = false;
+            if (!run_block(s, plan, kernel, src + n * s.ic * s.pixels(), n, i % plan.n_blocks, product))
+                ok = false;
         }
     });
     if (!ok) GGML_LOG_ERROR("%s: oneDNN's matrix product failed\n", ggml_op_name(dst->op));

@@ -16,7 +16,8 @@ TransposeShape::TransposeShape(ggml_tensor * node) : kernel(node->src[0]), src(n
     const auto bytes = [&](const ggml_tensor * t, int d) {
         return flat && d == 1 ? size_t(0) : t->nb[d > 1 ? d - flat : d];
     };
-    stride_x = flat ? get_params<ConvTranspose1dParams>(node).s0 : get_params<ConvTranspose2dParams>(node).stride;
+    stride_x =
+        flat ? get_params<ConvTranspose1dParams>(node).s0 : get_params<ConvTranspose2dParams>(node).stride;
     stride_y = flat ? 1 : stride_x;
     width = size(src, 0), height = size(src, 1), ic = size(src, 2), n = size(src, 3);
     kernel_width = size(kernel, 0), kernel_height = size(kernel, 1), oc = size(kernel, 2);
@@ -44,11 +45,14 @@ double output_sum(const TransposeShape & s, int64_t n, int64_t c, int64_t x, int
             if (kx < 0) continue;
             for (int64_t i = 0; i < s.ic; ++i) {
                 float value;
-                std::memcpy(&value, static_cast<const char *>(s.src->data) + size_t(n) * s.src_image +
-                                        size_t(i) * s.src_channel + size_t(iy) * s.src_row + size_t(ix) * s.src->nb[0],
+                std::memcpy(&value,
+                            static_cast<const char *>(s.src->data) + size_t(n) * s.src_image +
+                                size_t(i) * s.src_channel + size_t(iy) * s.src_row +
+                                size_t(ix) * s.src->nb[0],
                             sizeof(value));
                 const char * weight = static_cast<const char *>(s.kernel->data) + size_t(i) * s.kernel_ic +
-                                      size_t(c) * s.kernel_oc + size_t(ky) * s.kernel_row + size_t(kx) * s.kernel->nb[0];
+                                      size_t(c) * s.kernel_oc + size_t(ky) * s.kernel_row +
+                                      size_t(kx) * s.kernel->nb[0];
                 sum += double(value) * double(kernel_element(s.kernel->type, weight));
             }
         }
@@ -65,8 +69,9 @@ ggml_status conv_transpose_reference(const KernelContext &, ggml_tensor * dst) {
             for (int64_t y = 0; y < s.out_height; ++y) {
                 for (int64_t x = 0; x < s.out_width; ++x) {
                     const float value = float(output_sum(s, n, c, x, y));
-                    std::memcpy(static_cast<char *>(dst->data) + size_t(n) * s.dst_image + size_t(c) * s.dst_channel +
-                                    size_t(y) * s.dst_row + size_t(x) * dst->nb[0],
+                    std::memcpy(static_cast<char *>(dst->data) + size_t(n) * s.dst_image +
+                                    size_t(c) * s.dst_channel + size_t(y) * s.dst_row +
+                                    size_t(x) * dst->nb[0],
                                 &value, sizeof(value));
                 }
             }

@@ -12,7 +12,7 @@ struct TransposeShape {
     const ggml_tensor *kernel, *src;
     ggml_tensor * dst;
     int64_t n, ic, oc;
-    int64_t width, height;               // of the input
+    int64_t width, height; // of the input
     int64_t kernel_width, kernel_height;
     int64_t out_width, out_height;
     int64_t stride_x, stride_y;

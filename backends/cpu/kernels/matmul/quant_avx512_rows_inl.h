@@ -115,11 +115,27 @@ inline __m512i fields64(const BlockQ3_K & b, int p) {
     return add_bits(two_bit_fields(b.qs, p), b.hmask, p, 4, 16);
 }
 
+// d, and what the minima (or the offset and the scales) are multiplied with, in every lane.
+struct BlockFactors {
+    __m512 d;
+    __m256 subtracted;
+};
+inline BlockFactors block_factors(const BlockQ2_K & b) {
+    int both; // d and dmin are neighbours: one conversion
+    std::memcpy(&both, reinterpret_cast<const char *>(&b) + offsetof(BlockQ2_K, d), sizeof both);
+    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(both));
+    return {_mm512_broadcastss_ps(d), _mm256_broadcastss_ps(_mm_movehdup_ps(d))};
+}
+inline BlockFactors block_factors(const BlockQ3_K & b) {
+    const __m512 d = _mm512_set1_ps(half_value(b.d));
+    return {d, _mm512_castps512_ps256(d)};
+}
+
 template <ggml_type T>
 float dot_narrow512(const void * row, const ActRow & act, int64_t blocks) {
     const auto * w = static_cast<const typename QuantTraits<T>::Block *>(row);
-    // Scale bytes as the upper halves of words, 256 times their value: those of groups L and 4 + L, four
-    // times each, in 128-bit lane L; `second` is for groups 8 + L and 12 + L.
+    // Scale bytes as the upper halves of words, 256 times their value (lane_d makes up for it): those of
+    // groups L and 4 + L, four times each, in 128-bit lane L; `second` is for groups 8 + L and 12 + L.
     const __m512i lane = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     const __m512i base = _mm512_broadcast_i32x4(
         _mm_setr_epi16(int16_t(0x0080), int16_t(0x0080), int16_t(0x0080), int16_t(0x0080), int16_t(0x0480),
@@ -145,17 +161,17 @@ float dot_narrow512(const void * row, const ActRow & act, int64_t blocks) {
         const float * d = act.lane_d + 4 * b;
         const __m512 sum =
             _mm512_fmadd_ps(sums[1], _mm512_loadu_ps(d + 16), _mm512_mul_ps(sums[0], _mm512_loadu_ps(d)));
-        acc = _mm512_fmadd_ps(sum, _mm512_set1_ps(half_value(w->d) * 0x1p-8f), acc);
-        // The minima, or the offset times the scales: two groups make a block with one d.
-        const bool minimum = QuantTraits<T>::kMinimum;
-        const __m256i part = _mm256_cvtepi8_epi16(minimum ? bytes.minimum : bytes.scale);
+        const BlockFactors factors = block_factors(*w);
+        acc = _mm512_fmadd_ps(sum, factors.d, acc);
+        // The minima, or the scales for the offset: two groups make a block with one d.
+        const __m256i part = _mm256_cvtepi8_epi16(QuantTraits<T>::kMinimum ? bytes.minimum : bytes.scale);
         const __m256i products = _mm256_madd_epi16(part, load256(act.half_sum + 2 * b));
-        const float factor = minimum ? block_minimum(*w) : half_value(w->d) * float(QuantTraits<T>::kOffset);
-        rest = _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(products), _mm256_loadu_ps(act.d + b)),
-                                _mm256_set1_ps(factor), rest);
+        rest = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(products), _mm256_loadu_ps(act.d + b)),
+                               factors.subtracted, rest);
     }
-    return add_lanes(
-        _mm256_add_ps(_mm256_add_ps(_mm512_castps512_ps256(acc), _mm512_extractf32x8_ps(acc, 1)), rest));
+    const float offset = QuantTraits<T>::kMinimum ? 1.0f : float(QuantTraits<T>::kOffset);
+    return add_lanes(_mm256_add_ps(_mm512_castps512_ps256(acc), _mm512_extractf32x8_ps(acc, 1))) -
+           offset * add_lanes(rest);
 }
 
 // Two blocks of a type with 32 elements each. Types of four bits keep their high nibbles in place, like

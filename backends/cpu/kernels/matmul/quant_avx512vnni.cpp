@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/matmul/quant_table.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #if defined(__x86_64__)

@@ -98,8 +98,9 @@ constexpr size_t panel_block_bytes(int groups, bool minimum) {
 // An activation row for the one-row product: the same numbers, each in its own array. `sum` (d * sum(q)) is
 // per 16 elements for types with two groups and per 32 for the others; `correction` is per 32; `half_sum`
 // (plain sums of q) per 16. `lane_d` repeats d in the order in which the wide kernels of two-group types end
-// up with their sums: for each 128 elements and L = 0..3, twice d of group L, twice d of group 4 + L; odd
-// blocks of 32 divided by 4, for kernels that leave their two-bit fields two bits higher.
+// up with their sums: for each 128 elements and L = 0..3, twice d of group L, twice d of group 4 + L; all
+// divided by 256, and odd blocks of 32 by 4 more, for kernels that leave scales in the upper byte and two-bit
+// fields two bits higher.
 struct ActRow {
     const int8_t * q;
     const float * d;
@@ -113,7 +114,8 @@ constexpr size_t act_row_bytes(int64_t k) {
     return size_t(k / kBlock) * (kBlock + 4 * sizeof(float) + sizeof(float) + sizeof(float) * 2 * 2);
 }
 
-// Blocks whose largest magnitude is below this are taken as zero: 127 / amax would not be finite.
-inline constexpr float kTinyActivation = 1e-36f;
+// Blocks whose largest magnitude is below this are taken as zero: 127 / amax must be finite, and d must stay
+// normal when it is scaled by powers of two.
+inline constexpr float kTinyActivation = 1e-30f;
 
 } // namespace ggml::cpu::matmul

@@ -76,7 +76,7 @@ ActRow quantize_direct(const Product & p, const char * x, std::byte * memory) {
     if (p.layout.groups == 2) {
         for (int64_t i = 0; i < p.blocks * 4; ++i) {
             const int64_t group = i / 16 * 8 + i % 4 / 2 * 4 + i / 4 % 4, block = group / 2;
-            lane_d[i] = block % 2 == 0 ? d[block] : d[block] * 0.25f;
+            lane_d[i] = d[block] * (block % 2 == 0 ? 0x1p-8f : 0x1p-10f);
         }
     }
     return {q, d, sum, correction, half_sum, lane_d};

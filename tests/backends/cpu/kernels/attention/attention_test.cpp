@@ -8,7 +8,8 @@
 namespace ggml::test {
 namespace {
 
-// Values lie in [-1, 1], and so does every weighted mean of them: what is left is rounding of scores and weights.
+// Values lie in [-1, 1], and so does every weighted mean of them: what is left is rounding of scores and
+// weights.
 constexpr Tolerance kClose{5e-6, 0, 0};
 const RunOptions kFewThreads{{1, 3}, true, true};
 
@@ -48,18 +49,19 @@ ggml_tensor * make_mask(OpCheck & check, const Case & c) {
 ggml_tensor * build(OpCheck & check, const Case & c) {
     ggml_tensor * q = check.input(GGML_TYPE_F32, {c.d, c.n_q, c.heads, c.batch}, c.q_layout);
     ggml_tensor * k = check.input(c.kv, {c.d, c.n_kv, c.k_heads, c.batch}, c.kv_layout);
-    ggml_tensor * v = check.input(c.kv, {c.dv, c.n_kv, c.v_heads ? c.v_heads : c.k_heads, c.batch}, c.kv_layout);
+    ggml_tensor * v =
+        check.input(c.kv, {c.dv, c.n_kv, c.v_heads ? c.v_heads : c.k_heads, c.batch}, c.kv_layout);
     ggml_tensor * mask = c.mask == Mask::none ? nullptr : make_mask(check, c);
-    ggml_tensor * out = ggml_flash_attn_ext(check.ctx(), q, k, v, mask, 2.0f / std::sqrt(float(c.d)), c.max_bias,
-                                            c.softcap);
+    ggml_tensor * out =
+        ggml_flash_attn_ext(check.ctx(), q, k, v, mask, 2.0f / std::sqrt(float(c.d)), c.max_bias, c.softcap);
     if (c.sinks) ggml_flash_attn_ext_add_sinks(out, check.input(GGML_TYPE_F32, {c.heads, 1, 1, 1}));
     return out;
 }
 
 void expect_matches(const Case & c, const RunOptions & options = kFewThreads) {
-    SCOPED_TRACE(testing::Message() << ggml_type_name(c.kv) << " d " << c.d << " dv " << c.dv << " n_q " << c.n_q
-                                    << " n_kv " << c.n_kv << " heads " << c.heads << "/" << c.k_heads << " mask "
-                                    << int(c.mask) << " kv " << layout_name(c.kv_layout));
+    SCOPED_TRACE(testing::Message() << ggml_type_name(c.kv) << " d " << c.d << " dv " << c.dv << " n_q "
+                                    << c.n_q << " n_kv " << c.n_kv << " heads " << c.heads << "/" << c.k_heads
+                                    << " mask " << int(c.mask) << " kv " << layout_name(c.kv_layout));
     OpCheck check(64u << 20);
     check.check(build(check, c), kClose, options);
 }
@@ -76,9 +78,16 @@ TEST(flash_attn, matches_the_reference_for_every_head_size) {
 
 TEST(flash_attn, matches_the_reference_for_every_type_and_layout) {
     for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}) {
-        for (Layout layout : {Layout::contiguous, Layout::padded_rows, Layout::permuted12, Layout::permuted23}) {
+        for (Layout layout :
+             {Layout::contiguous, Layout::padded_rows, Layout::permuted12, Layout::permuted23}) {
             for (int64_t n_q : {1, 5, 50}) {
-                expect_matches({.kv = type, .d = 40, .dv = 24, .n_q = n_q, .heads = 4, .batch = 2, .q_layout = layout,
+                expect_matches({.kv = type,
+                                .d = 40,
+                                .dv = 24,
+                                .n_q = n_q,
+                                .heads = 4,
+                                .batch = 2,
+                                .q_layout = layout,
                                 .kv_layout = layout});
             }
         }
@@ -87,7 +96,8 @@ TEST(flash_attn, matches_the_reference_for_every_type_and_layout) {
 
 TEST(flash_attn, matches_the_reference_for_quantized_keys_and_values) {
     for (ggml_type type : {GGML_TYPE_Q8_0, GGML_TYPE_Q4_0, GGML_TYPE_Q5_1}) {
-        for (int64_t n_q : {1, 33}) expect_matches({.kv = type, .d = 96, .dv = 32, .n_q = n_q, .mask = Mask::causal});
+        for (int64_t n_q : {1, 33})
+            expect_matches({.kv = type, .d = 96, .dv = 32, .n_q = n_q, .mask = Mask::causal});
     }
 }
 
@@ -105,7 +115,12 @@ TEST(flash_attn, adds_masks_and_repeats_them_over_heads_and_batches) {
         for (int64_t n_q : {1, 3, 50}) {
             expect_matches({.n_q = n_q, .n_kv = 300, .mask = mask});
             expect_matches({.n_q = n_q, .heads = 4, .k_heads = 2, .batch = 2, .mask = mask, .mask_heads = 2});
-            expect_matches({.n_q = n_q, .heads = 4, .k_heads = 2, .batch = 2, .mask = mask, .mask_heads = 4,
+            expect_matches({.n_q = n_q,
+                            .heads = 4,
+                            .k_heads = 2,
+                            .batch = 2,
+                            .mask = mask,
+                            .mask_heads = 4,
                             .mask_batch = 2});
         }
     }
@@ -114,8 +129,13 @@ TEST(flash_attn, adds_masks_and_repeats_them_over_heads_and_batches) {
 TEST(flash_attn, applies_alibi_softcap_and_sinks_together) {
     for (int64_t n_q : {1, 2, 40}) {
         for (int variant = 1; variant < 8; ++variant) {
-            expect_matches({.kv = GGML_TYPE_F32, .n_q = n_q, .heads = 6, .k_heads = 3, .mask = Mask::scattered,
-                            .max_bias = variant & 1 ? 8.0f : 0.0f, .softcap = variant & 2 ? 1.5f : 0.0f,
+            expect_matches({.kv = GGML_TYPE_F32,
+                            .n_q = n_q,
+                            .heads = 6,
+                            .k_heads = 3,
+                            .mask = Mask::scattered,
+                            .max_bias = variant & 1 ? 8.0f : 0.0f,
+                            .softcap = variant & 2 ? 1.5f : 0.0f,
                             .sinks = (variant & 4) != 0});
         }
     }
@@ -131,7 +151,11 @@ TEST(flash_attn, handles_sizes_around_every_block_boundary) {
 
 TEST(flash_attn, splits_long_sequences_of_keys) {
     for (int64_t n_kv : {511, 512, 513, 1025, 40000}) {
-        expect_matches({.d = 8, .dv = 8, .n_q = 1, .n_kv = n_kv, .mask = n_kv < 2000 ? Mask::causal : Mask::none,
+        expect_matches({.d = 8,
+                        .dv = 8,
+                        .n_q = 1,
+                        .n_kv = n_kv,
+                        .mask = n_kv < 2000 ? Mask::causal : Mask::none,
                         .sinks = true});
     }
 }
@@ -147,9 +171,10 @@ TEST(flash_attn, a_query_that_sees_nothing_gives_zero) {
         OpCheck check;
         ggml_tensor * mask = check.input(GGML_TYPE_F16, {150, n_q, 1, 1});
         for (int64_t j = 0; j < 150; ++j) set_element(mask, j, 1, 0, 0, -INFINITY);
-        ggml_tensor * out = ggml_flash_attn_ext(check.ctx(), check.input(GGML_TYPE_F32, {64, n_q, 1, 1}),
-                                                check.input(GGML_TYPE_F16, {64, 150, 1, 1}),
-                                                check.input(GGML_TYPE_F16, {64, 150, 1, 1}), mask, 0.125f, 0, 0);
+        ggml_tensor * out =
+            ggml_flash_attn_ext(check.ctx(), check.input(GGML_TYPE_F32, {64, n_q, 1, 1}),
+                                check.input(GGML_TYPE_F16, {64, 150, 1, 1}),
+                                check.input(GGML_TYPE_F16, {64, 150, 1, 1}), mask, 0.125f, 0, 0);
         check.check(out, kClose);
         const std::vector<double> values = check.compute(out, false);
         for (int64_t e = 0; e < 64; ++e) EXPECT_EQ(values[size_t(64 + e)], 0.0);
@@ -173,7 +198,8 @@ TEST(flash_attn, never_reads_what_a_mask_hides) {
             ggml_tensor * k = check.input(type, {32, 200, 1, 1});
             ggml_tensor * v = check.input(type, {32, 200, 1, 1});
             ggml_tensor * mask = check.input(GGML_TYPE_F16, {200, n_q, 1, 1});
-            // Key 20 is hidden from all but query 0 (from all, when there is one query), key 190 from everybody.
+            // Key 20 is hidden from all but query 0 (from all, when there is one query), key 190 from
+            // everybody.
             for (int64_t i = 0; i < n_q; ++i) {
                 if (i > 0 || n_q == 1) set_element(mask, 20, i, 0, 0, -INFINITY);
                 set_element(mask, 190, i, 0, 0, -INFINITY);
@@ -186,7 +212,8 @@ TEST(flash_attn, never_reads_what_a_mask_hides) {
             ggml_tensor * out = ggml_flash_attn_ext(check.ctx(), q, k, v, mask, 0.2f, 0, 0);
             check.check(out, kClose, kFewThreads);
             const std::vector<double> values = check.compute(out, false);
-            for (size_t i = n_q == 1 ? 0 : 32; i < values.size(); ++i) ASSERT_TRUE(std::isfinite(values[i])) << i;
+            for (size_t i = n_q == 1 ? 0 : 32; i < values.size(); ++i)
+                ASSERT_TRUE(std::isfinite(values[i])) << i;
         }
     }
 }
@@ -216,8 +243,10 @@ TEST(flash_attn, takes_scores_beyond_the_range_of_exp) {
         ggml_tensor * q = check.input(GGML_TYPE_F32, {16, n_q, 2, 1}, Layout::contiguous, -50.0f, 50.0f);
         ggml_tensor * k = check.input(GGML_TYPE_F32, {16, 300, 2, 1}, Layout::contiguous, -50.0f, 50.0f);
         ggml_tensor * v = check.input(GGML_TYPE_F32, {16, 300, 2, 1});
-        // Scores of some thousand carry an absolute error of about 1e-3, which is the weights' relative error.
-        check.check(ggml_flash_attn_ext(check.ctx(), q, k, v, nullptr, 1.0f, 0, 0), {5e-3, 0, 0}, kFewThreads);
+        // Scores of some thousand carry an absolute error of about 1e-3, which is the weights' relative
+        // error.
+        check.check(ggml_flash_attn_ext(check.ctx(), q, k, v, nullptr, 1.0f, 0, 0), {5e-3, 0, 0},
+                    kFewThreads);
     }
 }
 
@@ -241,13 +270,14 @@ TEST(flash_attn, gives_hand_computed_values) {
 
         // softcap 2 and scale 2: scores 0 and 2 tanh(log 3) = 2 * 0.8.
         const double w = std::exp(1.6);
-        expect_close(check.compute(two_keys(check, 2, 2), use_ref), {8 * w / (1 + w), 4}, {1e-5, 0, 0}, "softcap");
+        expect_close(check.compute(two_keys(check, 2, 2), use_ref), {8 * w / (1 + w), 4}, {1e-5, 0, 0},
+                     "softcap");
     }
 }
 
 TEST(flash_attn, gives_each_head_its_alibi_slope) {
-    // Three heads and max_bias 8: slopes 2^-4 and 2^-8 for the first two, 2^-2 for the third. With mask values 0
-    // and -16 and equal scores the biases are -1, -1/16 and -4.
+    // Three heads and max_bias 8: slopes 2^-4 and 2^-8 for the first two, 2^-2 for the third. With mask
+    // values 0 and -16 and equal scores the biases are -1, -1/16 and -4.
     for (bool use_ref : {true, false}) {
         OpCheck check;
         ggml_tensor * q = check.values({0, 0, 0}, {1, 1, 3, 1});

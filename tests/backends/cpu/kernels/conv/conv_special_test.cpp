@@ -9,9 +9,7 @@
 namespace ggml::test {
 namespace {
 
-Tolerance sum_tolerance(int64_t terms) {
-    return {1.2e-7 * double(terms) + 1e-6, 0, 0};
-}
+Tolerance sum_tolerance(int64_t terms) { return {1.2e-7 * double(terms) + 1e-6, 0, 0}; }
 
 // The same image and kernel with channels innermost in memory.
 ggml_tensor * channels_innermost(OpCheck & check, ggml_type type, Shape ne) {
@@ -31,8 +29,10 @@ TEST(conv_2d_dw, matches_the_reference_in_both_memory_orders) {
                         const Shape image{83, 14, 5, 2}, taps{3, 2, 1, 5};
                         ggml_tensor * data = channels_last ? channels_innermost(check, GGML_TYPE_F32, image)
                                                            : check.input(GGML_TYPE_F32, image);
-                        ggml_tensor * kernel = channels_last ? kernel_innermost(check, type, taps) : check.input(type, taps);
-                        check.check(ggml_conv_2d_dw_direct(check.ctx(), kernel, data, stride, 1 + pad / 2, pad, 1, dilation, 2),
+                        ggml_tensor * kernel =
+                            channels_last ? kernel_innermost(check, type, taps) : check.input(type, taps);
+                        check.check(ggml_conv_2d_dw_direct(check.ctx(), kernel, data, stride, 1 + pad / 2,
+                                                           pad, 1, dilation, 2),
                                     sum_tolerance(6), {{1, 3}, true, true});
                     }
                 }
@@ -46,10 +46,12 @@ TEST(conv_2d_dw, takes_every_row_length_and_channel_count) {
         for (int stride : {1, 2}) {
             OpCheck check;
             check.check(ggml_conv_2d_dw_direct(check.ctx(), check.input(GGML_TYPE_F32, {3, 3, 1, 2}),
-                                               check.input(GGML_TYPE_F32, {n, 3, 2, 1}), stride, 1, 1, 1, 1, 1),
+                                               check.input(GGML_TYPE_F32, {n, 3, 2, 1}), stride, 1, 1, 1, 1,
+                                               1),
                         sum_tolerance(9));
-            check.check(ggml_conv_2d_dw_direct(check.ctx(), kernel_innermost(check, GGML_TYPE_F32, {3, 3, 1, n}),
-                                               channels_innermost(check, GGML_TYPE_F32, {6, 5, n, 1}), stride, 1, 1, 1, 1, 1),
+            check.check(ggml_conv_2d_dw_direct(
+                            check.ctx(), kernel_innermost(check, GGML_TYPE_F32, {3, 3, 1, n}),
+                            channels_innermost(check, GGML_TYPE_F32, {6, 5, n, 1}), stride, 1, 1, 1, 1, 1),
                         sum_tolerance(9));
         }
     }
@@ -58,7 +60,8 @@ TEST(conv_2d_dw, takes_every_row_length_and_channel_count) {
 TEST(conv_2d_dw, takes_padded_rows_and_kernels_as_large_as_the_image) {
     OpCheck check;
     check.check(ggml_conv_2d_dw_direct(check.ctx(), check.input(GGML_TYPE_F32, {3, 3, 1, 4}),
-                                       check.input(GGML_TYPE_F32, {20, 6, 4, 2}, Layout::padded_rows), 1, 1, 1, 1, 1, 1),
+                                       check.input(GGML_TYPE_F32, {20, 6, 4, 2}, Layout::padded_rows), 1, 1,
+                                       1, 1, 1, 1),
                 sum_tolerance(9));
     check.check(ggml_conv_2d_dw_direct(check.ctx(), check.input(GGML_TYPE_F32, {7, 7, 1, 4}),
                                        check.input(GGML_TYPE_F32, {5, 5, 4, 1}), 1, 1, 1, 1, 1, 1),
@@ -69,7 +72,8 @@ TEST(conv_2d_dw, keeps_nan_within_its_channel) {
     OpCheck check;
     ggml_tensor * data = check.input(GGML_TYPE_F32, {40, 3, 2, 1});
     set_element(data, 20, 1, 1, 0, NAN);
-    ggml_tensor * out = ggml_conv_2d_dw_direct(check.ctx(), check.input(GGML_TYPE_F32, {3, 3, 1, 2}), data, 1, 1, 1, 1, 1, 1);
+    ggml_tensor * out =
+        ggml_conv_2d_dw_direct(check.ctx(), check.input(GGML_TYPE_F32, {3, 3, 1, 2}), data, 1, 1, 1, 1, 1, 1);
     check.check(out, sum_tolerance(9));
     const std::vector<double> values = check.compute(out, false);
     EXPECT_TRUE(std::isfinite(values[1 * 40 + 20]));
@@ -94,10 +98,12 @@ TEST(conv_transpose_2d, matches_the_reference) {
     for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
         for (int stride : {1, 2, 3}) {
             for (int64_t taps : {1, 2, 3}) {
-                for (Layout layout : {Layout::contiguous, Layout::padded_rows, Layout::transposed01, Layout::permuted12}) {
+                for (Layout layout :
+                     {Layout::contiguous, Layout::padded_rows, Layout::transposed01, Layout::permuted12}) {
                     OpCheck check;
                     check.check(ggml_conv_transpose_2d_p0(check.ctx(), check.input(type, {taps, 3, 67, 9}),
-                                                          check.input(GGML_TYPE_F32, {7, 6, 9, 2}, layout), stride),
+                                                          check.input(GGML_TYPE_F32, {7, 6, 9, 2}, layout),
+                                                          stride),
                                 sum_tolerance(9 * taps * 3), {{1, 3}, false, true});
                 }
             }
@@ -117,8 +123,8 @@ TEST(conv_transpose, gives_hand_computed_values) {
         OpCheck check;
         ggml_tensor * kernel = check.values({1, 10, 100}, {3, 1, 1, 1});
         ggml_tensor * signal = check.values({1, 2}, {2, 1, 1, 1});
-        expect_close(check.compute(ggml_conv_transpose_1d(check.ctx(), kernel, signal, 1, 0, 1), use_ref), {1, 12, 120, 200},
-                     kExact, "stride 1");
+        expect_close(check.compute(ggml_conv_transpose_1d(check.ctx(), kernel, signal, 1, 0, 1), use_ref),
+                     {1, 12, 120, 200}, kExact, "stride 1");
         expect_close(check.compute(ggml_conv_transpose_1d(check.ctx(), kernel, signal, 2, 0, 1), use_ref),
                      {1, 10, 102, 20, 200}, kExact, "stride 2");
         ggml_tensor * square = check.values({1, 2, 3, 4}, {2, 2, 1, 1});
