@@ -11,30 +11,11 @@ endfunction()
 # Adds sources of one room (a folder) to the object library `target`, named relative to that folder.
 function(convrot_room target)
     list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    #DEV-BEGIN
-    foreach(f IN LISTS ARGN)
-        if(NOT EXISTS ${f})
-            message(WARNING "missing ${f}")
-            list(REMOVE_ITEM ARGN ${f})
-        endif()
-    endforeach()
-    #DEV-END
     target_sources(${target} PRIVATE ${ARGN})
 endfunction()
 
 # One test program per room. Sources are named relative to the calling folder.
 function(convrot_test name)
-    #DEV-BEGIN
-    foreach(f IN LISTS ARGN)
-        if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${f})
-            message(WARNING "missing ${f}")
-            list(REMOVE_ITEM ARGN ${f})
-        endif()
-    endforeach()
-    if(NOT ARGN)
-        return()
-    endif()
-    #DEV-END
     add_executable(${name} ${ARGN})
     convrot_warnings(${name})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})

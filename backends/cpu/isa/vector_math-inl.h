@@ -1,5 +1,5 @@
 // Elementary functions on vectors of float, for any Highway target. Each states its largest error in ulp of
-// the float result, measured over a dense sample of all floats on every x86 target
+// the float result, measured over a dense sample of all floats on every x86 target and a coarse one on NEON
 // (tests/backends/cpu/kernels/unary/vector_math_test.cpp repeats it, coarser). Lanes are independent: a value
 // gives the same bits in any lane and any vector length of a target. Infinities, NaN, zeros, subnormal
 // arguments and results are handled; nothing depends on the rounding of the argument's neighbours, nothing

@@ -190,6 +190,13 @@ TEST(flash_attn, without_keys_gives_zero) {
     }
 }
 
+TEST(flash_attn, without_queries_has_nothing_to_do) {
+    OpCheck check;
+    ggml_tensor * out = build(check, {.n_q = 0});
+    EXPECT_TRUE(cpu::find_kernels(GGML_OP_FLASH_ATTN_EXT)->supports(out));
+    EXPECT_TRUE(check.compute(out, false, 2).empty());
+}
+
 TEST(flash_attn, never_reads_what_a_mask_hides) {
     for (int64_t n_q : {1, 3, 40}) {
         for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {

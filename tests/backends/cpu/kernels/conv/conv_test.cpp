@@ -121,6 +121,13 @@ TEST(conv_2d, single_pixels_and_kernels_as_large_as_the_padded_image) {
     expect_matches({.width = 2, .height = 3, .kernel_width = 5, .kernel_height = 1, .x = {3, 2, 1}, .y = {}});
 }
 
+TEST(conv_2d, an_empty_batch_has_nothing_to_do) {
+    OpCheck check;
+    ggml_tensor * out = build(check, {.batch = 0});
+    EXPECT_TRUE(cpu::find_kernels(GGML_OP_CONV_2D)->supports(out));
+    EXPECT_TRUE(check.compute(out, false, 2).empty());
+}
+
 TEST(conv_2d, passes_nan_and_infinity_on_to_the_outputs_under_the_kernel_only) {
     OpCheck check;
     ggml_tensor * kernel = check.input(GGML_TYPE_F32, {3, 3, 2, 3}, Layout::contiguous, 0.5f, 1.0f);
