@@ -170,7 +170,8 @@ void event_free(ggml_backend_dev_t, ggml_backend_event_t event) {
     delete event;
 }
 
-void event_synchronize(ggml_backend_dev_t, ggml_backend_event_t event) {
+void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t event) {
+    ++device_of(dev).counters.waits;
     milestone(event)->wait_for(milestone(event)->last());
 }
 

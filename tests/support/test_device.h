@@ -44,7 +44,7 @@ class TestDevice {
     struct Counters {
         std::atomic<int> graphs = 0, nodes = 0; // computed
         std::atomic<int> async_copies = 0;      // stream to stream
-        std::atomic<int> waits = 0;             // for a stream to become idle
+        std::atomic<int> waits = 0;             // of the host, for a stream or an event
         std::atomic<int> failures = 0;          // graphs that read foreign memory or did not compute
         std::atomic<size_t> bytes_in_use = 0;
     };

@@ -108,15 +108,42 @@ TEST(synchronous_scheduler, waits_before_the_cpu_reads_device_memory_without_a_c
     TestDeviceOptions options = device_without("A", GGML_OP_SQR);
     options.host_visible = true;
     Machine m({options});
-    const Model model(m);
-    Model::Graph g = model.build();
-    ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched.get(), g.graph));
-    ASSERT_EQ(g.squared->src[0], g.h); // not copied
-    write(g.x, counting(kSize));
+    Weight weight(m.backend(0), kSize, kSize, kTwice);
+    ggml_context_ptr ctx = make_context(64);
+    ggml_tensor * x = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, kSize);
+    ggml_set_input(x);
+    ggml_tensor * h = ggml_mul_mat(ctx.get(), weight.tensor, x);
+    ggml_tensor * y = ggml_sqr(ctx.get(), h);
+    ggml_cgraph * graph = ggml_new_graph_custom(ctx.get(), 32, false);
+    ggml_build_forward_expand(graph, y);
+    ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched.get(), graph));
+    ASSERT_EQ(y->src[0], h); // not copied
+    write(x, counting(kSize));
     EXPECT_TRUE(waits_for_device(*m.devices[0],
-                                 [&] { ggml_backend_sched_graph_compute_async(m.sched.get(), g.graph); }));
+                                 [&] { ggml_backend_sched_graph_compute_async(m.sched.get(), graph); }));
     ggml_backend_sched_synchronize(m.sched.get());
-    EXPECT_EQ(read(g.y), Model::expected(counting(kSize)));
+    EXPECT_EQ(read(y)[3], 36.0f);
+}
+
+TEST(synchronous_scheduler, waits_before_buffers_in_use_are_replaced_by_larger_ones) {
+    Machine m({device_options("A")});
+    Weight weight(m.backend(0), kSize, kSize, kTwice),
+        large(m.backend(0), kSize * kSize, 1, counting(kSize * kSize));
+    DeviceGraph small(weight.tensor);
+    ggml_context_ptr ctx = make_context(64);
+    ggml_cgraph * graph = ggml_new_graph_custom(ctx.get(), 32, false);
+    ggml_build_forward_expand(graph, ggml_scale(ctx.get(), large.tensor, 2));
+    ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched.get(), small.graph));
+    write(small.x, counting(kSize));
+    std::vector<float> result(kSize);
+    EXPECT_TRUE(waits_for_device(*m.devices[0], [&] {
+        ggml_backend_sched_graph_compute_async(m.sched.get(), small.graph);
+        ggml_backend_tensor_get_async(m.backend(0), small.y, result.data(), 0, ggml_nbytes(small.y));
+        ggml_backend_sched_reset(m.sched.get());
+        EXPECT_TRUE(ggml_backend_sched_alloc_graph(m.sched.get(), graph));
+    }));
+    ggml_backend_sched_synchronize(m.sched.get());
+    EXPECT_EQ(result[3], 12.0f);
 }
 
 TEST(pipeline, waits_before_copies_of_graphs_in_flight_move) {

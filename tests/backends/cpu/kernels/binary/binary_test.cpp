@@ -28,7 +28,8 @@ void expect_exact(ggml_type a_type, ggml_type b_type, Shape a_ne, Shape b_ne,
 }
 
 TEST(binary, equal_shapes_match_the_reference_bit_for_bit) {
-    expect_exact(GGML_TYPE_F32, GGML_TYPE_F32, {1009, 7, 3, 2}, {1009, 7, 3, 2});
+    expect_exact(GGML_TYPE_F32, GGML_TYPE_F32, {1009, 7, 3, 5}, {1009, 7, 3, 5}, Layout::contiguous,
+                 Layout::contiguous, {{1, 2, 3, 4, 5, 6, 7, 8}});
 }
 
 TEST(binary, src1_repeats_in_every_dimension) {

@@ -48,11 +48,11 @@ TEST(glu, half_types_match_the_reference) {
 
 TEST(glu, swiglu_oai_matches_the_reference_inside_and_beyond_the_limit) {
     OpCheck check;
-    ggml_tensor * a = check.input(GGML_TYPE_F32, {517, 7, 1, 1}, Layout::contiguous, -12, 12);
-    ggml_tensor * b = check.input(GGML_TYPE_F32, {517, 7, 1, 1}, Layout::contiguous, -12, 12);
+    ggml_tensor * a = check.input(GGML_TYPE_F32, {517, 151, 1, 1}, Layout::contiguous, -12, 12);
+    ggml_tensor * b = check.input(GGML_TYPE_F32, {517, 151, 1, 1}, Layout::contiguous, -12, 12);
     // The exponent alpha * x is a rounded float in the kernel: relative error |alpha x| 2^-24 on top of 4
     // ulp.
-    check.check(ggml_swiglu_oai(check.ctx(), a, b, 1.702f, 7.0f), {0, 3e-6, 0});
+    check.check(ggml_swiglu_oai(check.ctx(), a, b, 1.702f, 7.0f), {0, 3e-6, 0}, {{1, 2, 3, 4, 5, 6, 7, 8}});
 }
 
 TEST(glu, single_elements_many_rows_and_empty_tensors_work) {

@@ -43,7 +43,7 @@ TEST(norm, rows_of_one_element_prime_length_and_several_blocks_match) {
 TEST(norm, more_than_65535_rows_work) {
     OpCheck check;
     ggml_tensor * x = check.input(GGML_TYPE_F32, {5, 70001, 1, 1});
-    check.check(ggml_rms_norm(check.ctx(), x, kEps), kRows, {{1, 8}});
+    check.check(ggml_rms_norm(check.ctx(), x, kEps), kRows, {{1, 2, 3, 4, 5, 6, 7, 8}});
 }
 
 TEST(norm, strides_do_not_change_the_bits) {
@@ -71,7 +71,7 @@ TEST(group_norm, even_and_uneven_groups_match_the_reference) {
         for (Layout layout : {Layout::contiguous, Layout::padded_rows, Layout::permuted12}) {
             OpCheck check;
             ggml_tensor * x = check.input(GGML_TYPE_F32, {13, 11, 7, 2}, layout, -2, 3);
-            check.check(ggml_group_norm(check.ctx(), x, groups, kEps), kCentered, {{1, 3, 8}});
+            check.check(ggml_group_norm(check.ctx(), x, groups, kEps), kCentered, {{1, 2, 3, 4, 5, 6, 7, 8}});
         }
     }
 }
