@@ -24,7 +24,8 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-file(GLOB ggml_public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.h)
+set(ggml_public_headers ggml.h ggml-alloc.h ggml-backend.h ggml-cpp.h ggml-cpu.h ggml-graph.h ggml-sched.h gguf.h)
+list(TRANSFORM ggml_public_headers PREPEND ${PROJECT_SOURCE_DIR}/include/)
 set_target_properties(ggml PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     PUBLIC_HEADER "${ggml_public_headers}")
 install(TARGETS ggml EXPORT ggml-targets

@@ -108,6 +108,26 @@ GGML_BACKEND_API const struct ggml_type_traits_cpu * ggml_get_type_traits_cpu(en
 GGML_BACKEND_API void ggml_cpu_init(void);
 
 //
+// What this processor offers: 1 or 0, whatever GGML_CPU_ISA says. 0 for features of other architectures.
+//
+
+GGML_BACKEND_API int ggml_cpu_has_sse3(void);
+GGML_BACKEND_API int ggml_cpu_has_ssse3(void);
+GGML_BACKEND_API int ggml_cpu_has_avx(void);
+GGML_BACKEND_API int ggml_cpu_has_avx_vnni(void);
+GGML_BACKEND_API int ggml_cpu_has_avx2(void);
+GGML_BACKEND_API int ggml_cpu_has_bmi2(void);
+GGML_BACKEND_API int ggml_cpu_has_f16c(void);
+GGML_BACKEND_API int ggml_cpu_has_fma(void);
+GGML_BACKEND_API int ggml_cpu_has_avx512(void);
+GGML_BACKEND_API int ggml_cpu_has_avx512_vbmi(void);
+GGML_BACKEND_API int ggml_cpu_has_avx512_vnni(void);
+GGML_BACKEND_API int ggml_cpu_has_avx512_bf16(void);
+GGML_BACKEND_API int ggml_cpu_has_neon(void);
+GGML_BACKEND_API int ggml_cpu_has_arm_fma(void);
+GGML_BACKEND_API int ggml_cpu_has_dotprod(void);
+
+//
 // CPU backend
 //
 

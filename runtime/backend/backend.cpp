@@ -6,9 +6,7 @@
 
 extern "C" {
 
-ggml_guid_t ggml_backend_guid(ggml_backend_t backend) {
-    return backend != nullptr ? backend->guid : nullptr;
-}
+ggml_guid_t ggml_backend_guid(ggml_backend_t backend) { return backend != nullptr ? backend->guid : nullptr; }
 
 const char * ggml_backend_name(ggml_backend_t backend) {
     return backend != nullptr ? backend->iface.get_name(backend) : "NULL";

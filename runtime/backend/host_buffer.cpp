@@ -14,13 +14,9 @@ constexpr size_t kHostAlignment = 64;
 // Memory of the caller may be a mapped file, where data is only aligned as the file format promises.
 constexpr size_t kForeignAlignment = 32;
 
-void free_memory(ggml_backend_buffer_t buffer) {
-    std::free(buffer->context);
-}
+void free_memory(ggml_backend_buffer_t buffer) { std::free(buffer->context); }
 
-void * get_base(ggml_backend_buffer_t buffer) {
-    return buffer->context;
-}
+void * get_base(ggml_backend_buffer_t buffer) { return buffer->context; }
 
 void memset_tensor(ggml_backend_buffer_t, ggml_tensor * t, uint8_t value, size_t offset, size_t size) {
     std::memset(static_cast<char *>(t->data) + offset, value, size);
@@ -41,9 +37,7 @@ bool cpy_tensor(ggml_backend_buffer_t, const ggml_tensor * src, ggml_tensor * ds
     return true;
 }
 
-void clear(ggml_backend_buffer_t buffer, uint8_t value) {
-    std::memset(buffer->context, value, buffer->size);
-}
+void clear(ggml_backend_buffer_t buffer, uint8_t value) { std::memset(buffer->context, value, buffer->size); }
 
 constexpr ggml_backend_buffer_i kOwned = {
     .free_buffer = free_memory,
@@ -63,13 +57,9 @@ constexpr ggml_backend_buffer_i kBorrowed = [] {
     return iface;
 }();
 
-const char * owned_name(ggml_backend_buffer_type_t) {
-    return "CPU";
-}
+const char * owned_name(ggml_backend_buffer_type_t) { return "CPU"; }
 
-const char * borrowed_name(ggml_backend_buffer_type_t) {
-    return "CPU_Mapped";
-}
+const char * borrowed_name(ggml_backend_buffer_type_t) { return "CPU_Mapped"; }
 
 ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t buft, size_t size) {
     size_t rounded = 0;
@@ -84,17 +74,11 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t buft, size_t size)
     return buffer;
 }
 
-size_t owned_alignment(ggml_backend_buffer_type_t) {
-    return kHostAlignment;
-}
+size_t owned_alignment(ggml_backend_buffer_type_t) { return kHostAlignment; }
 
-size_t borrowed_alignment(ggml_backend_buffer_type_t) {
-    return kForeignAlignment;
-}
+size_t borrowed_alignment(ggml_backend_buffer_type_t) { return kForeignAlignment; }
 
-bool is_host(ggml_backend_buffer_type_t) {
-    return true;
-}
+bool is_host(ggml_backend_buffer_type_t) { return true; }
 
 constexpr ggml_backend_buffer_type_i kTypeInterface = {
     .get_name = owned_name,

@@ -12,9 +12,7 @@ struct Parts {
     size_t count;
 };
 
-Parts & parts_of(ggml_backend_buffer_t buffer) {
-    return *static_cast<Parts *>(buffer->context);
-}
+Parts & parts_of(ggml_backend_buffer_t buffer) { return *static_cast<Parts *>(buffer->context); }
 
 void free_parts(ggml_backend_buffer_t buffer) {
     for (ggml_backend_buffer_t part : multi_buffer_parts(buffer)) ggml_backend_buffer_free(part);

@@ -124,33 +124,21 @@ using ggml::BackendRegistry;
 
 extern "C" {
 
-void ggml_backend_register(ggml_backend_reg_t reg) {
-    BackendRegistry::instance().add(reg, nullptr);
-}
+void ggml_backend_register(ggml_backend_reg_t reg) { BackendRegistry::instance().add(reg, nullptr); }
 
-void ggml_backend_device_register(ggml_backend_dev_t device) {
-    BackendRegistry::instance().add(device);
-}
+void ggml_backend_device_register(ggml_backend_dev_t device) { BackendRegistry::instance().add(device); }
 
-size_t ggml_backend_reg_count(void) {
-    return BackendRegistry::instance().family_count();
-}
+size_t ggml_backend_reg_count(void) { return BackendRegistry::instance().family_count(); }
 
-ggml_backend_reg_t ggml_backend_reg_get(size_t index) {
-    return BackendRegistry::instance().family(index);
-}
+ggml_backend_reg_t ggml_backend_reg_get(size_t index) { return BackendRegistry::instance().family(index); }
 
 ggml_backend_reg_t ggml_backend_reg_by_name(const char * name) {
     return BackendRegistry::instance().find_family(name);
 }
 
-size_t ggml_backend_dev_count(void) {
-    return BackendRegistry::instance().device_count();
-}
+size_t ggml_backend_dev_count(void) { return BackendRegistry::instance().device_count(); }
 
-ggml_backend_dev_t ggml_backend_dev_get(size_t index) {
-    return BackendRegistry::instance().device(index);
-}
+ggml_backend_dev_t ggml_backend_dev_get(size_t index) { return BackendRegistry::instance().device(index); }
 
 ggml_backend_dev_t ggml_backend_dev_by_name(const char * name) {
     return BackendRegistry::instance().find_device(name);

@@ -37,13 +37,9 @@ ggml_backend_buffer_t checked_storage(const char * what, const ggml_tensor * ten
     return buffer;
 }
 
-const char * advance(const void * p, size_t bytes) {
-    return static_cast<const char *>(p) + bytes;
-}
+const char * advance(const void * p, size_t bytes) { return static_cast<const char *>(p) + bytes; }
 
-char * advance(void * p, size_t bytes) {
-    return static_cast<char *>(p) + bytes;
-}
+char * advance(void * p, size_t bytes) { return static_cast<char *>(p) + bytes; }
 
 } // namespace
 } // namespace ggml

@@ -87,6 +87,19 @@ TEST(cpu_backend, every_advertised_function_has_an_address) {
     EXPECT_EQ(ggml_backend_reg_get_proc_address(reg, "no_such_function"), nullptr);
 }
 
+TEST(cpu_backend, reports_features_that_agree_with_the_levels_kernels_use) {
+    const ggml::cpu::CpuFeatures & features = ggml::cpu::detected_features();
+    if (features.avx2) {
+        EXPECT_TRUE(ggml_cpu_has_avx2() && ggml_cpu_has_fma() && ggml_cpu_has_f16c() && ggml_cpu_has_bmi2());
+    }
+    if (features.avx512vnni) {
+        EXPECT_TRUE(ggml_cpu_has_avx512() && ggml_cpu_has_avx512_vnni() && ggml_cpu_has_avx512_vbmi());
+    }
+    EXPECT_EQ(ggml_cpu_has_avx_vnni() != 0, features.avxvnni);
+    EXPECT_EQ(ggml_cpu_has_neon() != 0, features.neon);
+    EXPECT_FALSE(ggml_cpu_has_neon() && ggml_cpu_has_sse3());
+}
+
 TEST(cpu_backend, row_conversions_equal_the_scalar_ones_for_every_code_and_level) {
     std::vector<uint16_t> codes(65536), back(65536);
     for (size_t i = 0; i < codes.size(); ++i) codes[i] = uint16_t(i);

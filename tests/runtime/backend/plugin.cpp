@@ -3,17 +3,11 @@
 
 namespace {
 
-const char * family_name(ggml_backend_reg_t) {
-    return "PLUGIN";
-}
+const char * family_name(ggml_backend_reg_t) { return "PLUGIN"; }
 
-size_t no_devices(ggml_backend_reg_t) {
-    return 0;
-}
+size_t no_devices(ggml_backend_reg_t) { return 0; }
 
-ggml_backend_dev_t no_device(ggml_backend_reg_t, size_t) {
-    return nullptr;
-}
+ggml_backend_dev_t no_device(ggml_backend_reg_t, size_t) { return nullptr; }
 
 } // namespace
 

@@ -4,6 +4,7 @@
 #include "runtime/base/half.h"
 
 #include <cmath>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/attention/few_simd.cpp"
@@ -107,21 +108,35 @@ HWY_NOINLINE void dots(const Params & p, const Query * queries, const KeyChunk &
 #pragma GCC unroll 8
         for (int j = 0; j < NK; ++j) acc[q][j] = hn::Zero(tag);
     }
-    int64_t e = 0;
-    for (; e + kFewLanes <= p.d; e += kFewLanes) {
-        FewV x[NQ];
-#pragma GCC unroll 8
-        for (int q = 0; q < NQ; ++q) x[q] = hn::LoadU(tag, queries[q].q + e);
+    const int64_t whole = p.d / kFewLanes * kFewLanes;
+    if constexpr (NQ <= 2) {
+        // Memory is the limit: one row after the other, which the processor's prefetching understands.
 #pragma GCC unroll 8
         for (int j = 0; j < NK; ++j) {
-            const FewV y = Rows::load(k[j] + e);
+            for (int64_t e = 0; e < whole; e += kFewLanes) {
+                const FewV y = Rows::load(k[j] + e);
 #pragma GCC unroll 8
-            for (int q = 0; q < NQ; ++q) acc[q][j] = hn::MulAdd(x[q], y, acc[q][j]);
+                for (int q = 0; q < NQ; ++q)
+                    acc[q][j] = hn::MulAdd(hn::LoadU(tag, queries[q].q + e), y, acc[q][j]);
+            }
+        }
+    } else {
+        // Loads are the limit: each is used for several products.
+        for (int64_t e = 0; e < whole; e += kFewLanes) {
+            FewV x[NQ];
+#pragma GCC unroll 8
+            for (int q = 0; q < NQ; ++q) x[q] = hn::LoadU(tag, queries[q].q + e);
+#pragma GCC unroll 8
+            for (int j = 0; j < NK; ++j) {
+                const FewV y = Rows::load(k[j] + e);
+#pragma GCC unroll 8
+                for (int q = 0; q < NQ; ++q) acc[q][j] = hn::MulAdd(x[q], y, acc[q][j]);
+            }
         }
     }
 #pragma GCC unroll 8
     for (int q = 0; q < NQ; ++q) store_sums<NK>(acc[q], scores + q * stride);
-    for (; e < p.d; ++e) {
+    for (int64_t e = whole; e < p.d; ++e) {
         for (int q = 0; q < NQ; ++q) {
             for (int j = 0; j < NK; ++j) scores[q * stride + j] += queries[q].q[e] * Rows::one(k[j][e]);
         }
@@ -169,13 +184,16 @@ HWY_NOINLINE void sum_values(const Params & p, const KeyChunk & c, const int32_t
 template <class Rows, int NQ>
 void weigh_values(const Params & p, const KeyChunk & c, const int32_t * keys, int64_t n,
                   const float * weights, int64_t stride, float * out) {
-    constexpr int kStrip = NQ <= 2 && kTogether == 4 ? 8 : 4;
     int64_t e = 0;
-    for (; e + kStrip * kFewLanes <= p.dv; e += kStrip * kFewLanes) {
-        sum_values<Rows, NQ, kStrip>(p, c, keys, n, weights, stride, e, out);
-    }
-    for (; e + kFewLanes <= p.dv; e += kFewLanes)
-        sum_values<Rows, NQ, 1>(p, c, keys, n, weights, stride, e, out);
+    const auto strips = [&](auto vectors) {
+        constexpr int NV = decltype(vectors)::value;
+        for (; e + NV * kFewLanes <= p.dv; e += NV * kFewLanes)
+            sum_values<Rows, NQ, NV>(p, c, keys, n, weights, stride, e, out);
+    };
+    if constexpr (NQ <= 2 && kTogether == 4) strips(std::integral_constant<int, 8>());
+    strips(std::integral_constant<int, 4>());
+    strips(std::integral_constant<int, 2>());
+    strips(std::integral_constant<int, 1>());
     for (; e < p.dv; ++e) {
         for (int q = 0; q < NQ; ++q) {
             float sum = 0;
