@@ -1,5 +1,5 @@
-// ggml_get_type_traits_cpu: row codecs and dot products per type, as programs that test quantization ask for them.
-// These dots are exact references; mul_mat does not use them (its kernels are in kernels/matmul).
+// ggml_get_type_traits_cpu: row codecs and dot products per type, as programs that test quantization ask for
+// them. These dots are exact references; mul_mat does not use them (its kernels are in kernels/matmul).
 #include "ggml-cpu.h"
 #include "runtime/tensor/types.h"
 
@@ -11,7 +11,7 @@ namespace {
 // Sum over dequantized blocks, in index order, in double: independent of how a kernel packs its integers.
 template <ggml_type X, ggml_type Y>
 void vec_dot(int n, float * s, size_t, const void * x, size_t, const void * y, size_t, int) {
-    constexpr int kStep = 256;  // a multiple of every block size
+    constexpr int kStep = 256; // a multiple of every block size
     const TypeInfo &tx = type_info(X), &ty = type_info(Y);
     const auto *px = static_cast<const char *>(x), *py = static_cast<const char *>(y);
     float a[kStep], b[kStep];
@@ -28,21 +28,21 @@ void vec_dot(int n, float * s, size_t, const void * x, size_t, const void * y, s
 // The type activations are brought to before a dot product with weights of type X.
 constexpr ggml_type dot_type(ggml_type x) {
     switch (x) {
-        case GGML_TYPE_F16:
-        case GGML_TYPE_BF16: return x;
-        case GGML_TYPE_Q4_0:
-        case GGML_TYPE_Q5_0:
-        case GGML_TYPE_Q8_0: return GGML_TYPE_Q8_0;
-        case GGML_TYPE_Q4_1:
-        case GGML_TYPE_Q5_1:
-        case GGML_TYPE_Q8_1: return GGML_TYPE_Q8_1;
-        case GGML_TYPE_Q2_K:
-        case GGML_TYPE_Q3_K:
-        case GGML_TYPE_Q4_K:
-        case GGML_TYPE_Q5_K:
-        case GGML_TYPE_Q6_K:
-        case GGML_TYPE_Q8_K: return GGML_TYPE_Q8_K;
-        default: return GGML_TYPE_F32;
+    case GGML_TYPE_F16:
+    case GGML_TYPE_BF16: return x;
+    case GGML_TYPE_Q4_0:
+    case GGML_TYPE_Q5_0:
+    case GGML_TYPE_Q8_0: return GGML_TYPE_Q8_0;
+    case GGML_TYPE_Q4_1:
+    case GGML_TYPE_Q5_1:
+    case GGML_TYPE_Q8_1: return GGML_TYPE_Q8_1;
+    case GGML_TYPE_Q2_K:
+    case GGML_TYPE_Q3_K:
+    case GGML_TYPE_Q4_K:
+    case GGML_TYPE_Q5_K:
+    case GGML_TYPE_Q6_K:
+    case GGML_TYPE_Q8_K: return GGML_TYPE_Q8_K;
+    default: return GGML_TYPE_F32;
     }
 }
 
@@ -73,8 +73,8 @@ Table make_table() {
     return table;
 }
 
-}  // namespace
-}  // namespace ggml::cpu
+} // namespace
+} // namespace ggml::cpu
 
 extern "C" const ggml_type_traits_cpu * ggml_get_type_traits_cpu(enum ggml_type type) {
     static const ggml::cpu::Table table = ggml::cpu::make_table();

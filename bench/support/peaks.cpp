@@ -20,9 +20,10 @@ struct Kernel {
 #define CHAIN(i, statement) statement(a##i) asm volatile("" : "+" GGML_BENCH_REGISTER(a##i));
 #define CHAINS(statement)                                                                                    \
     CHAIN(0, statement)                                                                                      \
-    CHAIN(1, statement) CHAIN(2, statement) CHAIN(3, statement) CHAIN(4, statement) CHAIN(5, statement)      \
-        CHAIN(6, statement) CHAIN(7, statement) CHAIN(8, statement) CHAIN(9, statement) CHAIN(10, statement) \
-            CHAIN(11, statement)
+    CHAIN(1, statement)                                                                                      \
+    CHAIN(2, statement)                                                                                      \
+    CHAIN(3, statement) CHAIN(4, statement) CHAIN(5, statement) CHAIN(6, statement) CHAIN(7, statement)      \
+        CHAIN(8, statement) CHAIN(9, statement) CHAIN(10, statement) CHAIN(11, statement)
 #define DECLARE(type, value)                                                                                 \
     type a0 = value, a1 = value, a2 = value, a3 = value, a4 = value, a5 = value, a6 = value, a7 = value,     \
          a8 = value, a9 = value, a10 = value, a11 = value;

@@ -113,7 +113,8 @@ bool write_container(Sink & sink, const gguf_context & gguf, bool only_meta) {
     const size_t start = sink.count();
     for (const TensorRecord & record : gguf.tensors) {
         if (!sink.pad_until(start + record.offset)) {
-            GGML_LOG_ERROR("GGUF: tensor '%s' would lie before the tensor listed before it\n", record.name.c_str());
+            GGML_LOG_ERROR("GGUF: tensor '%s' would lie before the tensor listed before it\n",
+                           record.name.c_str());
             return false;
         }
         if (!write_tensor(sink, record)) return false;

@@ -32,7 +32,8 @@ ggml_tensor * ggml_im2col_3d(ggml_context * ctx, ggml_tensor * a, ggml_tensor * 
     const char * name = "ggml_im2col_3d";
     const ConvStep steps[] = {{s0, p0, d0}, {s1, p1, d1}, {s2, p2, d2}};
     // Of the kernel only the window's size matters; dimension 3 may hold filters, channels or both.
-    // Channels of the data beyond whole images are left out, as ggml does; with less than one the result is empty.
+    // Channels of the data beyond whole images are left out, as ggml does; with less than one the result is
+    // empty.
     GGML_SHAPE_CHECK(IC > 0 && Extent(IC).fits_int32(), name, "the number of channels is not possible", a, b);
     Extents out = {1, 1, 1, 1};
     for (int i = 0; i < 3; ++i) {

@@ -66,7 +66,7 @@ const typename Rows::Element * row(const char * data, size_t stride, int64_t i) 
 #if HWY_TARGET != HWY_SCALAR
 // Adds up a vector down to four lanes.
 template <class D>
-HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> sum_to_four(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> sum_to_four([[maybe_unused]] D d, hn::Vec<D> v) {
     if constexpr (hn::MaxLanes(D()) == 4) {
         return v;
     } else {
