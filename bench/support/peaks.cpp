@@ -18,12 +18,11 @@ struct Kernel {
 
 // `asm` keeps the compiler from merging or dropping the additions.
 #define CHAIN(i, statement) statement(a##i) asm volatile("" : "+" GGML_BENCH_REGISTER(a##i));
-#define CHAINS(statement)                                                                                    \
-    CHAIN(0, statement)                                                                                      \
-    CHAIN(1, statement)                                                                                      \
-    CHAIN(2, statement)                                                                                      \
-    CHAIN(3, statement) CHAIN(4, statement) CHAIN(5, statement) CHAIN(6, statement) CHAIN(7, statement)      \
-        CHAIN(8, statement) CHAIN(9, statement) CHAIN(10, statement) CHAIN(11, statement)
+// clang-format off
+#define CHAINS(s)                                                                                            \
+    CHAIN(0, s) CHAIN(1, s) CHAIN(2, s) CHAIN(3, s) CHAIN(4, s) CHAIN(5, s) CHAIN(6, s) CHAIN(7, s)          \
+    CHAIN(8, s) CHAIN(9, s) CHAIN(10, s) CHAIN(11, s)
+// clang-format on
 #define DECLARE(type, value)                                                                                 \
     type a0 = value, a1 = value, a2 = value, a3 = value, a4 = value, a5 = value, a6 = value, a7 = value,     \
          a8 = value, a9 = value, a10 = value, a11 = value;
