@@ -40,9 +40,19 @@ ggml_cplan ggml_graph_plan(const ggml_cgraph * cgraph, int n_threads, ggml_threa
 }
 
 ggml_status ggml_graph_compute(ggml_cgraph * cgraph, ggml_cplan * cplan) {
-    if (cplan->n_threads < 1 || (cplan->work_size > 0 && cplan->work_data == nullptr)) {
-        GGML_LOG_ERROR("ggml_graph_compute: the plan has no threads or no work buffer of %zu bytes\n",
-                       cplan->work_size);
+    if (cplan->n_threads < 1 || cplan->n_threads > GGML_MAX_N_THREADS) {
+        GGML_LOG_ERROR("ggml_graph_compute: %d threads, 1 to %d are possible\n", cplan->n_threads,
+                       GGML_MAX_N_THREADS);
+        return GGML_STATUS_FAILED;
+    }
+    // The caller owns the plan and may have changed it: more threads need more memory.
+    const size_t needed =
+        ggml::cpu::scratch_bytes(cgraph->nodes, cgraph->n_nodes, cplan->n_threads, cplan->use_ref);
+    const size_t given = cplan->work_data != nullptr ? cplan->work_size : 0;
+    if (given < needed || given < cplan->work_size) {
+        GGML_LOG_ERROR("ggml_graph_compute: a work buffer of %zu bytes was given, %zu were planned and %d "
+                       "threads need %zu\n",
+                       given, cplan->work_size, cplan->n_threads, needed);
         return GGML_STATUS_FAILED;
     }
     const ggml::cpu::Team team(cplan->n_threads, cplan->abort_callback, cplan->abort_callback_data);

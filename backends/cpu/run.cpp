@@ -2,6 +2,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/graph/graph.h"
+#include "runtime/tensor/blocks.h"
+#include "runtime/tensor/types.h"
 
 namespace ggml::cpu {
 namespace {
@@ -19,6 +21,31 @@ bool has_addresses(const ggml_tensor * node) {
         if (src != nullptr && src->data == nullptr && !ggml_is_empty(src)) return false;
     }
     return true;
+}
+
+// What addresses of elements must be multiples of, since kernels read elements as what they are. Blocks start
+// with or end in half-precision scales, those of Q8_K with a float.
+size_t element_alignment(ggml_type type) {
+    const TypeInfo & info = type_info(type);
+    if (!info.quantized) return info.bytes;
+    return type == GGML_TYPE_Q8_K ? alignof(BlockQ8_K) : alignof(BlockQ8_0);
+}
+
+// Views with odd offsets or strides are legal, and files may place tensors anywhere.
+bool is_aligned(const ggml_tensor * t) {
+    uintptr_t bits = reinterpret_cast<uintptr_t>(t->data);
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
+        if (t->ne[i] > 1) bits |= t->nb[i];
+    }
+    return (bits & (element_alignment(t->type) - 1)) == 0;
+}
+
+const ggml_tensor * first_misaligned(const ggml_tensor * node) {
+    if (!is_aligned(node)) return node;
+    for (const ggml_tensor * src : node->src) {
+        if (src != nullptr && !ggml_is_empty(src) && !is_aligned(src)) return src;
+    }
+    return nullptr;
 }
 
 } // namespace
@@ -42,12 +69,19 @@ ggml_status run_node(const KernelContext & ctx, ggml_tensor * node, bool use_ref
     const OpKernels * kernels = find_kernels(node->op);
     if (kernels == nullptr || !kernels->supports(node)) {
         const ggml_tensor * a = node->src[0];
-        GGML_LOG_ERROR("CPU: no kernel for %s '%s' (%s from %s)\n", ggml_op_desc(node), node->name,
-                       ggml_type_name(node->type), a != nullptr ? ggml_type_name(a->type) : "nothing");
+        GGML_LOG_ERROR("CPU: no kernel for %s '%s' (%s from %s) with these shapes and parameters\n",
+                       ggml_op_desc(node), node->name, ggml_type_name(node->type),
+                       a != nullptr ? ggml_type_name(a->type) : "nothing");
         return GGML_STATUS_FAILED;
     }
     if (!has_addresses(node)) {
         GGML_LOG_ERROR("CPU: %s '%s' or one of its inputs has no memory\n", ggml_op_desc(node), node->name);
+        return GGML_STATUS_FAILED;
+    }
+    if (const ggml_tensor * t = first_misaligned(node)) {
+        GGML_LOG_ERROR("CPU: %s '%s': %s '%s' has an address or a stride that is no multiple of %zu bytes\n",
+                       ggml_op_desc(node), node->name, ggml_type_name(t->type), t->name,
+                       element_alignment(t->type));
         return GGML_STATUS_FAILED;
     }
     return use_ref ? kernels->reference(ctx, node) : kernels->kernel(ctx, node);

@@ -60,7 +60,7 @@ bool GraphCopier::make_contexts() {
 ggml_tensor * GraphCopier::duplicate(const ggml_tensor * t) {
     if (const auto found = copies_.find(t); found != copies_.end()) return found->second;
     ggml_tensor * owner = t->view_src != nullptr ? duplicate(t->view_src) : nullptr;
-    const bool own_storage = owner == nullptr && t->data != nullptr;
+    const bool own_storage = owner == nullptr && t->data != nullptr && !ggml_is_empty(t);
     ggml_tensor * dup = ggml_dup_tensor(own_storage ? allocated_.get() : unallocated_.get(), t);
     std::copy(t->nb, t->nb + GGML_MAX_DIMS, dup->nb);
     dup->view_src = owner;
@@ -83,15 +83,16 @@ void GraphCopier::connect(const ggml_tensor * node) {
 }
 
 bool GraphCopier::place() {
-    buffer_.reset(ggml_backend_alloc_ctx_tensors(allocated_.get(), backend_));
-    if (buffer_ == nullptr) {
+    const bool needs_memory = ggml_get_first_tensor(allocated_.get()) != nullptr;
+    if (needs_memory) buffer_.reset(ggml_backend_alloc_ctx_tensors(allocated_.get(), backend_));
+    if (needs_memory && buffer_ == nullptr) {
         GGML_LOG_ERROR("graph copy: no memory for the tensors on %s\n", ggml_backend_name(backend_));
         return false;
     }
     for (const ggml_tensor * t : order_) {
         ggml_tensor * dup = copies_.at(t);
         if (dup->view_src == nullptr) {
-            if (t->data != nullptr) ggml_backend_tensor_copy(t, dup);
+            if (dup->buffer != nullptr) ggml_backend_tensor_copy(t, dup);
         } else if (dup->view_src->buffer != nullptr && dup->buffer == nullptr) {
             if (ggml_backend_view_init(dup) != GGML_STATUS_SUCCESS) return false;
         }

@@ -3,34 +3,12 @@
 #include "runtime/gguf/read.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace {
 
 using ggml::gguf::Pair;
 using ggml::gguf::TensorRecord;
-
-// A new pair at the end; an older one of the same key is gone.
-Pair & fresh_pair(gguf_context * ctx, const char * key, gguf_type type, bool is_array) {
-    GGML_ASSERT(key != nullptr && *key != '\0');
-    gguf_remove_key(ctx, key);
-    Pair & pair = ctx->pairs.emplace_back();
-    pair.key = key;
-    pair.type = type;
-    pair.is_array = is_array;
-    return pair;
-}
-
-template <class T>
-void set_value(gguf_context * ctx, const char * key, gguf_type type, T value) {
-    const auto * bytes = reinterpret_cast<const uint8_t *>(&value);
-    fresh_pair(ctx, key, type, false).bytes.assign(bytes, bytes + sizeof(T));
-}
-
-TensorRecord & record_named(gguf_context * ctx, const char * name) {
-    const int64_t id = gguf_find_tensor(ctx, name);
-    if (id < 0) GGML_ABORT("the container has no tensor '%s'", name);
-    return ctx->tensors[size_t(id)];
-}
 
 // Places tensors one after the other, each at a multiple of the alignment.
 void place_tensors(gguf_context * ctx) {
@@ -42,13 +20,58 @@ void place_tensors(gguf_context * ctx) {
     }
 }
 
+void align_tensors(gguf_context * ctx, size_t alignment) {
+    ctx->alignment = alignment;
+    place_tensors(ctx);
+}
+
+Pair new_pair(const char * key, gguf_type type, bool is_array) {
+    GGML_ASSERT(key != nullptr && *key != '\0');
+    Pair pair;
+    pair.key = key;
+    pair.type = type;
+    pair.is_array = is_array;
+    return pair;
+}
+
+// At the end; an older pair of the same key goes. It goes last, because key and values may be its own.
+void store(gguf_context * ctx, Pair pair) {
+    uint32_t alignment = 0;
+    if (pair.key == GGUF_KEY_GENERAL_ALIGNMENT) {
+        GGML_ASSERT(pair.type == GGUF_TYPE_UINT32 && !pair.is_array && "the alignment is one u32");
+        std::memcpy(&alignment, pair.bytes.data(), sizeof alignment);
+        GGML_ASSERT(ggml::is_power_of_two(alignment) && "the alignment must be a power of two");
+    }
+    gguf_remove_key(ctx, pair.key.c_str());
+    ctx->pairs.push_back(std::move(pair));
+    if (alignment != 0) align_tensors(ctx, alignment);
+}
+
+template <class T>
+void set_value(gguf_context * ctx, const char * key, gguf_type type, T value) {
+    const auto * bytes = reinterpret_cast<const uint8_t *>(&value);
+    Pair pair = new_pair(key, type, false);
+    pair.bytes.assign(bytes, bytes + sizeof(T));
+    store(ctx, std::move(pair));
+}
+
+TensorRecord & record_named(gguf_context * ctx, const char * name) {
+    const int64_t id = gguf_find_tensor(ctx, name);
+    if (id < 0) GGML_ABORT("the container has no tensor '%s'", name);
+    return ctx->tensors[size_t(id)];
+}
+
 } // namespace
 
 extern "C" {
 
 int64_t gguf_remove_key(gguf_context * ctx, const char * key) {
     const int64_t id = gguf_find_key(ctx, key);
-    if (id >= 0) ctx->pairs.erase(ctx->pairs.begin() + id);
+    if (id < 0) return id;
+    const bool aligned = ctx->pairs[size_t(id)].key == GGUF_KEY_GENERAL_ALIGNMENT;
+    ctx->pairs.erase(ctx->pairs.begin() + id);
+    // What a reader assumes when the key is missing.
+    if (aligned) align_tensors(ctx, GGUF_DEFAULT_ALIGNMENT);
     return id;
 }
 
@@ -65,11 +88,6 @@ void gguf_set_val_i16(gguf_context * ctx, const char * key, int16_t val) {
     set_value(ctx, key, GGUF_TYPE_INT16, val);
 }
 void gguf_set_val_u32(gguf_context * ctx, const char * key, uint32_t val) {
-    if (std::strcmp(key, GGUF_KEY_GENERAL_ALIGNMENT) == 0) {
-        GGML_ASSERT(ggml::is_power_of_two(val) && "the alignment must be a power of two");
-        ctx->alignment = val;
-        place_tensors(ctx);
-    }
     set_value(ctx, key, GGUF_TYPE_UINT32, val);
 }
 void gguf_set_val_i32(gguf_context * ctx, const char * key, int32_t val) {
@@ -91,7 +109,9 @@ void gguf_set_val_bool(gguf_context * ctx, const char * key, bool val) {
     set_value(ctx, key, GGUF_TYPE_BOOL, uint8_t(val));
 }
 void gguf_set_val_str(gguf_context * ctx, const char * key, const char * val) {
-    fresh_pair(ctx, key, GGUF_TYPE_STRING, false).strings.append(val, std::strlen(val));
+    Pair pair = new_pair(key, GGUF_TYPE_STRING, false);
+    pair.strings.append(val, std::strlen(val));
+    store(ctx, std::move(pair));
 }
 
 void gguf_set_arr_data(gguf_context * ctx, const char * key, enum gguf_type type, const void * data,
@@ -99,29 +119,25 @@ void gguf_set_arr_data(gguf_context * ctx, const char * key, enum gguf_type type
     const size_t unit = ggml::gguf::value_bytes(type);
     GGML_ASSERT(unit > 0 && "strings and arrays are not fixed-size values");
     const auto * bytes = static_cast<const uint8_t *>(data);
-    fresh_pair(ctx, key, type, true).bytes.assign(bytes, bytes + n * unit);
+    Pair pair = new_pair(key, type, true);
+    pair.bytes.assign(bytes, bytes + n * unit);
+    store(ctx, std::move(pair));
 }
 
 void gguf_set_arr_str(gguf_context * ctx, const char * key, const char ** data, size_t n) {
-    Pair & pair = fresh_pair(ctx, key, GGUF_TYPE_STRING, true);
+    Pair pair = new_pair(key, GGUF_TYPE_STRING, true);
     for (size_t i = 0; i < n; ++i) pair.strings.append(data[i], std::strlen(data[i]));
+    store(ctx, std::move(pair));
 }
 
 void gguf_set_kv(gguf_context * ctx, const gguf_context * src) {
     if (ctx == src) return;
-    for (const Pair & pair : src->pairs) {
-        if (pair.key == GGUF_KEY_GENERAL_ALIGNMENT && pair.type == GGUF_TYPE_UINT32 && !pair.is_array) {
-            gguf_set_val_u32(ctx, pair.key.c_str(),
-                             gguf_get_val_u32(src, gguf_find_key(src, pair.key.c_str())));
-            continue;
-        }
-        gguf_remove_key(ctx, pair.key.c_str());
-        ctx->pairs.push_back(pair);
-    }
+    for (const Pair & pair : src->pairs) store(ctx, pair);
 }
 
 void gguf_add_tensor(gguf_context * ctx, const ggml_tensor * tensor) {
     GGML_ASSERT(tensor != nullptr && ggml_is_contiguous(tensor));
+    if (tensor->name[0] == '\0') GGML_ABORT("a tensor without a name cannot be found in a container");
     if (gguf_find_tensor(ctx, tensor->name) >= 0)
         GGML_ABORT("the container has a tensor '%s' already", tensor->name);
     TensorRecord & record = ctx->tensors.emplace_back();
@@ -135,6 +151,7 @@ void gguf_add_tensor(gguf_context * ctx, const ggml_tensor * tensor) {
 }
 
 void gguf_set_tensor_type(gguf_context * ctx, const char * name, enum ggml_type type) {
+    GGML_ASSERT(type >= 0 && type < GGML_TYPE_COUNT && ggml_blck_size(type) > 0 && "a type that exists");
     TensorRecord & record = record_named(ctx, name);
     record.type = type;
     const ggml::Status status = ggml::gguf::set_record_bytes(record);

@@ -122,6 +122,11 @@ Status read_container(Source & source, bool data_required, gguf_context & out) {
     if (Status s = read_alignment(out); !s.ok()) return s;
     if (Status s = read_records(source, n_tensors, out); !s.ok()) return s;
     if (Status s = check_places(out); !s.ok()) return s;
+    // Without tensors there is no data section, and the file may end here without padding.
+    if (n_tensors == 0) {
+        out.data_offset = size_t(source.position());
+        return {};
+    }
     if (!checked_align_up(size_t(source.position()), out.alignment, out.data_offset)) {
         return failure("gguf.alignment", "alignment %zu puts the data beyond any file", out.alignment);
     }

@@ -9,6 +9,9 @@ bool batches_repeat(const ggml_tensor * a, const ggml_tensor * b) {
     return repeats_into(a->ne[2], b->ne[2]) && repeats_into(a->ne[3], b->ne[3]);
 }
 
+// Rows of no elements lie in no direction.
+bool is_transposed(const ggml_tensor * t) { return !ggml_is_empty(t) && ggml_is_transposed(t); }
+
 MulMatParams mul_mat_params(const char * name, const ggml_tensor * node) {
     GGML_SHAPE_CHECK(node->op == GGML_OP_MUL_MAT, name, "not a mul_mat node", node);
     return get_params<MulMatParams>(node);
@@ -21,7 +24,7 @@ ggml_tensor * ggml_mul_mat(ggml_context * ctx, ggml_tensor * a, ggml_tensor * b)
     const char * name = "ggml_mul_mat";
     GGML_SHAPE_CHECK(a->ne[0] == b->ne[0], name, "rows of a and b differ in length", a, b);
     GGML_SHAPE_CHECK(ggml::batches_repeat(a, b), name, "a does not repeat along the batches of b", a, b);
-    GGML_SHAPE_CHECK(!ggml_is_transposed(a), name, "a is transposed", a, b);
+    GGML_SHAPE_CHECK(!ggml::is_transposed(a), name, "a is transposed", a, b);
     ggml_tensor * result =
         ggml::new_result(ctx, name, GGML_TYPE_F32, {a->ne[1], b->ne[1], b->ne[2], b->ne[3]}, {a, b});
     return ggml::as_node(result, GGML_OP_MUL_MAT, {a, b});
@@ -41,7 +44,7 @@ void ggml_mul_mat_set_hint(ggml_tensor * a, ggml_op_hint hint) {
 
 ggml_tensor * ggml_mul_mat_id(ggml_context * ctx, ggml_tensor * as, ggml_tensor * b, ggml_tensor * ids) {
     const char * name = "ggml_mul_mat_id";
-    GGML_SHAPE_CHECK(!ggml_is_transposed(as), name, "the matrices are transposed", as, b, ids);
+    GGML_SHAPE_CHECK(!ggml::is_transposed(as), name, "the matrices are transposed", as, b, ids);
     GGML_SHAPE_CHECK(as->ne[3] == 1 && b->ne[3] == 1, name, "an operand has four dimensions", as, b, ids);
     GGML_SHAPE_CHECK(ids->type == GGML_TYPE_I32 && ggml_is_matrix(ids), name, "ids are not an i32 matrix", as,
                      b, ids);
@@ -59,7 +62,7 @@ ggml_tensor * ggml_out_prod(ggml_context * ctx, ggml_tensor * a, ggml_tensor * b
     const char * name = "ggml_out_prod";
     GGML_SHAPE_CHECK(a->ne[1] == b->ne[1], name, "a and b differ in the number of rows", a, b);
     GGML_SHAPE_CHECK(ggml::batches_repeat(a, b), name, "a does not repeat along the batches of b", a, b);
-    GGML_SHAPE_CHECK(!ggml_is_transposed(a), name, "a is transposed", a, b);
+    GGML_SHAPE_CHECK(!ggml::is_transposed(a), name, "a is transposed", a, b);
     ggml_tensor * result =
         ggml::new_result(ctx, name, GGML_TYPE_F32, {a->ne[0], b->ne[0], b->ne[2], b->ne[3]}, {a, b});
     return ggml::as_node(result, GGML_OP_OUT_PROD, {a, b});

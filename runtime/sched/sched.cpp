@@ -6,6 +6,7 @@
 #include "runtime/base/log.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <new>
 
@@ -33,8 +34,8 @@ template <class Fn>
 bool without_exceptions(Fn && fn) {
     try {
         return fn();
-    } catch (const std::bad_alloc &) {
-        GGML_LOG_ERROR("scheduler: out of memory\n");
+    } catch (const std::exception & e) { // bad_alloc, or length_error where a caller's size is no memory's
+        GGML_LOG_ERROR("scheduler: out of memory (%s)\n", e.what());
         return false;
     }
 }

@@ -41,10 +41,12 @@ bool span_bytes(ggml_type type, const Shape & ne, const Strides & nb, size_t & b
     if (info.block == 1) {
         if (!extend(ne[0] - 1, nb[0])) return false;
     } else {
-        // Multiplied before dividing, so that a row shorter than a block counts its part of one as ggml does.
-        size_t row = 0;
-        if (!checked_mul(size_t(ne[0]), nb[0], row)) return false;
-        total = row / size_t(info.block);
+        // ne[0] * nb[0] / block without the large product. A row shorter than a block counts its part of one
+        // as ggml does.
+        size_t part = 0;
+        if (!checked_mul(size_t(ne[0] % info.block), nb[0], part)) return false;
+        total = part / size_t(info.block);
+        if (!extend(ne[0] / info.block, nb[0])) return false;
     }
     for (int i = 1; i < GGML_MAX_DIMS; ++i) {
         if (!extend(ne[i] - 1, nb[i])) return false;
@@ -80,6 +82,7 @@ int ggml_n_dims(const ggml_tensor * t) {
 
 void ggml_unravel_index(const ggml_tensor * t, int64_t i, int64_t * i0, int64_t * i1, int64_t * i2,
                         int64_t * i3) {
+    GGML_SHAPE_CHECK(!ggml_is_empty(t), "ggml_unravel_index", "the tensor has no elements", t);
     int64_t * const out[GGML_MAX_DIMS] = {i0, i1, i2, i3};
     for (int d = 0; d < GGML_MAX_DIMS; ++d) {
         // The last coordinate takes all that is left, also when the index lies past the end.

@@ -1,5 +1,6 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
+#include "tests/support/log_capture.h"
 
 #include <gtest/gtest.h>
 
@@ -85,6 +86,41 @@ TEST_F(Plan, a_plan_without_its_work_buffer_fails) {
     plan.n_threads = 1;
     plan.work_size = 64;
     EXPECT_EQ(ggml_graph_compute(graph_of(filled(1)), &plan), GGML_STATUS_FAILED);
+}
+
+TEST_F(Plan, more_threads_than_were_planned_for_are_refused_when_the_work_buffer_is_too_small) {
+    ggml_tensor * q = ggml_set_f32(ggml_new_tensor_3d(ctx, GGML_TYPE_F32, 64, 4, 2), 1);
+    ggml_tensor * k = ggml_set_f32(ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 64, 1000, 2), 1);
+    ggml_cgraph * graph = graph_of(ggml_flash_attn_ext(ctx, q, k, k, nullptr, 1, 0, 0));
+    ggml_cplan plan = ggml_graph_plan(graph, 1, nullptr);
+    ASSERT_GT(ggml_graph_plan(graph, 8, nullptr).work_size, plan.work_size);
+    std::vector<uint8_t> work(plan.work_size);
+    plan.work_data = work.data();
+    EXPECT_EQ(ggml_graph_compute(graph, &plan), GGML_STATUS_SUCCESS);
+    plan.n_threads = 8;
+    ggml::test::LogCapture log;
+    EXPECT_EQ(ggml_graph_compute(graph, &plan), GGML_STATUS_FAILED);
+    EXPECT_NE(log.text.find("8 threads need"), std::string::npos) << log.text;
+    plan.n_threads = GGML_MAX_N_THREADS + 1;
+    EXPECT_EQ(ggml_graph_compute(graph, &plan), GGML_STATUS_FAILED);
+}
+
+TEST_F(Plan, misaligned_tensors_fail_with_their_name_instead_of_being_read) {
+    ggml_tensor * floats = filled(1, 64);
+    ggml_tensor * blocks = ggml_set_zero(ggml_new_tensor_1d(ctx, GGML_TYPE_Q8_0, 128));
+    ggml_tensor * row = filled(1, 32);
+    ggml_tensor * odd_offset = ggml_set_name(ggml_view_1d(ctx, floats, 4, 2), "odd");
+    ggml_tensor * odd_stride = ggml_set_name(ggml_view_2d(ctx, floats, 4, 3, 17, 0), "odd");
+    ggml_tensor * odd_blocks = ggml_set_name(ggml_view_1d(ctx, blocks, 32, 1), "odd");
+    for (ggml_tensor * result :
+         {ggml_scale(ctx, odd_offset, 2), ggml_cont(ctx, odd_stride), ggml_mul_mat(ctx, odd_blocks, row)}) {
+        ggml::test::LogCapture log;
+        EXPECT_EQ(ggml_graph_compute_with_ctx(ctx, graph_of(result), 1), GGML_STATUS_FAILED);
+        EXPECT_NE(log.text.find("'odd' has an address or a stride"), std::string::npos) << log.text;
+    }
+    // The stride of a single row leads nowhere.
+    ggml_tensor * one_row = ggml_view_2d(ctx, floats, 4, 1, 17, 0);
+    EXPECT_EQ(ggml_graph_compute_with_ctx(ctx, graph_of(ggml_cont(ctx, one_row)), 1), GGML_STATUS_SUCCESS);
 }
 
 TEST_F(Plan, single_elements_are_read_and_written_in_every_plain_type) {

@@ -114,6 +114,23 @@ TEST(graph_copy, of_a_graph_without_storage_is_empty) {
     EXPECT_NE(log.text.find("has no storage"), std::string::npos) << log.text;
 }
 
+TEST(graph_copy, of_tensors_without_elements_needs_no_memory) {
+    ggml_context_ptr ctx = make_context();
+    ggml_tensor * a = ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F32, 0, 5);
+    ggml_cgraph * graph = ggml_new_graph(ctx.get());
+    ggml_build_forward_expand(graph, ggml_sqr(ctx.get(), ggml_reshape_2d(ctx.get(), a, 5, 0)));
+    ggml_backend_ptr cpu(ggml_backend_cpu_init());
+    ggml_context_ptr other = make_context();
+    ggml_cgraph * no_nodes = ggml_new_graph(other.get());
+    for (ggml_cgraph * g : {graph, no_nodes}) {
+        struct ggml_backend_graph_copy copy = ggml_backend_graph_copy(cpu.get(), g);
+        ASSERT_NE(copy.graph, nullptr);
+        EXPECT_EQ(ggml_graph_n_nodes(copy.graph), ggml_graph_n_nodes(g));
+        EXPECT_EQ(ggml_backend_graph_compute(cpu.get(), copy.graph), GGML_STATUS_SUCCESS);
+        ggml_backend_graph_copy_free(copy);
+    }
+}
+
 struct Seen {
     std::vector<int> indices;
     bool equal = true;

@@ -185,6 +185,15 @@ TEST(gguf_format, metadata_alone_is_a_file_too) {
     EXPECT_NE(log.text.find("gguf.truncated"), std::string::npos);
 }
 
+TEST(gguf_format, without_tensors_the_data_starts_unpadded_after_the_pairs) {
+    Bytes b;
+    b.header(0, 1).pair_u32("k", 7);
+    gguf_context_ptr g(b.open());
+    ASSERT_NE(g, nullptr);
+    ASSERT_NE(b.data.size() % 32, 0u);
+    EXPECT_EQ(gguf_get_data_offset(g.get()), b.data.size());
+}
+
 TEST(gguf_format, an_open_file_is_read_from_its_position_and_left_at_the_data) {
     FILE * file = std::tmpfile();
     ASSERT_NE(file, nullptr);
@@ -252,6 +261,58 @@ TEST(gguf_format, setting_a_key_again_replaces_its_value_and_type) {
     gguf_context_ptr copy(gguf_init_empty());
     gguf_set_kv(copy.get(), g.get());
     EXPECT_STREQ(gguf_get_val_str(copy.get(), gguf_find_key(copy.get(), "a")), "text");
+}
+
+TEST(gguf_format, a_value_may_be_set_from_itself) {
+    gguf_context_ptr g(gguf_init_empty());
+    const std::string text(100, 'x');
+    gguf_set_val_str(g.get(), "text", text.c_str());
+    gguf_set_val_str(g.get(), "text", gguf_get_val_str(g.get(), 0));
+    gguf_set_val_str(g.get(), gguf_get_key(g.get(), 0), gguf_get_val_str(g.get(), 0));
+    EXPECT_EQ(gguf_get_val_str(g.get(), gguf_find_key(g.get(), "text")), text);
+    const std::vector<int32_t> numbers(1000, 7);
+    gguf_set_arr_data(g.get(), "numbers", GGUF_TYPE_INT32, numbers.data(), numbers.size());
+    gguf_set_arr_data(g.get(), "numbers", GGUF_TYPE_INT32, gguf_get_arr_data(g.get(), 1), numbers.size());
+    EXPECT_EQ(std::memcmp(gguf_get_arr_data(g.get(), 1), numbers.data(), 4000), 0);
+}
+
+// Three tensors of 12 bytes, written and read back: their first numbers.
+std::vector<float> read_back(gguf_context * g) {
+    TempFile file;
+    EXPECT_TRUE(gguf_write_to_file(g, file.name().c_str(), false));
+    ggml_context * loaded = nullptr;
+    gguf_context_ptr back(gguf_init_from_file(file.name().c_str(), {false, &loaded}));
+    ggml_context_ptr owned(loaded);
+    std::vector<float> values;
+    if (back == nullptr) return values;
+    for (const char * name : {"a", "b", "c"})
+        values.push_back(ggml_get_f32_1d(ggml_get_tensor(loaded, name), 0));
+    return values;
+}
+
+TEST(gguf_format, tensors_move_with_the_alignment_until_it_is_removed) {
+    ggml_context_ptr ctx(ggml_init({8192, nullptr, false}));
+    gguf_context_ptr g(gguf_init_empty());
+    float value = 1;
+    for (const char * name : {"a", "b", "c"}) {
+        ggml_tensor * t = ggml_set_f32(ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, 3), value++);
+        gguf_add_tensor(g.get(), ggml_set_name(t, name));
+    }
+    gguf_set_val_u32(g.get(), GGUF_KEY_GENERAL_ALIGNMENT, 256);
+    EXPECT_EQ(gguf_get_tensor_offset(g.get(), 2), 512u);
+    EXPECT_EQ(read_back(g.get()), (std::vector<float>{1, 2, 3}));
+    gguf_remove_key(g.get(), GGUF_KEY_GENERAL_ALIGNMENT);
+    EXPECT_EQ(gguf_get_alignment(g.get()), size_t(GGUF_DEFAULT_ALIGNMENT));
+    EXPECT_EQ(gguf_get_tensor_offset(g.get(), 2), 64u);
+    EXPECT_EQ(read_back(g.get()), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(gguf_format_death_test, refuses_what_no_reader_would_accept) {
+    ggml_context_ptr ctx(ggml_init({8192, nullptr, false}));
+    gguf_context_ptr g(gguf_init_empty());
+    EXPECT_DEATH(gguf_set_val_str(g.get(), GGUF_KEY_GENERAL_ALIGNMENT, "32"), "one u32");
+    EXPECT_DEATH(gguf_set_val_u32(g.get(), GGUF_KEY_GENERAL_ALIGNMENT, 3), "power of two");
+    EXPECT_DEATH(gguf_add_tensor(g.get(), ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, 3)), "without a name");
 }
 
 TEST(gguf_format, a_tensor_can_change_its_type_and_data_before_writing) {

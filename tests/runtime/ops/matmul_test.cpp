@@ -26,6 +26,19 @@ TEST(mul_mat, refuses_operands_that_do_not_multiply) {
     expect_stops({"ggml_mul_mat", "4294967296"}, [&] { ggml_mul_mat(g, tall, tall); });
 }
 
+TEST(mul_mat, rows_may_have_no_elements) {
+    OpGraph g;
+    ggml_tensor * a = g.input("a", {0, 5, 1, 1});
+    ggml_tensor * b = g.input("b", {0, 7, 1, 1});
+    expect_node(ggml_mul_mat(g, a, b), {GGML_OP_MUL_MAT, GGML_TYPE_F32, {5, 7, 1, 1}, {"a", "b"}});
+    ggml_tensor * ids = g.input("ids", {2, 7, 1, 1}, GGML_TYPE_I32);
+    ggml_tensor * c = g.input("c", {0, 1, 7, 1});
+    expect_node(ggml_mul_mat_id(g, a, c, ids),
+                {GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {5, 2, 7, 1}, {"a", "c", "ids"}});
+    expect_node(ggml_out_prod(g, a, g.input("d", {3, 5, 1, 1})),
+                {GGML_OP_OUT_PROD, GGML_TYPE_F32, {0, 3, 1, 1}, {"a", "d"}});
+}
+
 TEST(mul_mat, precision_and_hint_are_the_first_two_parameters) {
     OpGraph g;
     ggml_tensor * a = g.input("a", {32, 5, 1, 1});

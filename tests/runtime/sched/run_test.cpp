@@ -128,6 +128,14 @@ TEST(scheduler, refuses_impossible_backend_lists) {
     ggml_backend_sched_free(nullptr);
 }
 
+TEST(scheduler, refuses_a_size_hint_that_no_memory_holds) {
+    LogCapture log;
+    ggml_backend_ptr cpu(ggml_backend_cpu_init());
+    ggml_backend_t backends[] = {cpu.get()};
+    EXPECT_EQ(ggml_backend_sched_new(backends, nullptr, 1, SIZE_MAX, false, false), nullptr);
+    EXPECT_NE(log.text.find("out of memory"), std::string::npos) << log.text;
+}
+
 TEST(scheduler, tells_what_it_was_made_of) {
     Machine m = make_machine();
     EXPECT_EQ(ggml_backend_sched_get_n_backends(m.sched.get()), 2);

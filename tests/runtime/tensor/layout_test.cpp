@@ -38,7 +38,7 @@ TEST(layout, span_that_overflows_is_refused) {
     size_t bytes = 7;
     EXPECT_FALSE(ggml::span_bytes(GGML_TYPE_F32, {2, 2, 1, 1}, {4, SIZE_MAX, 0, 0}, bytes));
     EXPECT_FALSE(ggml::span_bytes(GGML_TYPE_F32, {1, 3, 1, 1}, {4, SIZE_MAX / 2, 0, 0}, bytes));
-    EXPECT_FALSE(ggml::span_bytes(GGML_TYPE_Q4_0, {INT64_MAX, 1, 1, 1}, {18, 0, 0, 0}, bytes));
+    EXPECT_FALSE(ggml::span_bytes(GGML_TYPE_Q4_0, {INT64_MAX, 1, 1, 1}, {128, 0, 0, 0}, bytes));
     EXPECT_FALSE(ggml::span_bytes(ggml_type(4), {1, 1, 1, 1}, {1, 1, 1, 1}, bytes));
     EXPECT_TRUE(ggml::span_bytes(GGML_TYPE_F32, {0, 2, 1, 1}, {4, SIZE_MAX, 0, 0}, bytes));
     EXPECT_EQ(bytes, 0u);
@@ -60,6 +60,12 @@ TEST_F(LayoutDeathTest, size_that_overflows_stops_with_the_shape) {
     ggml_tensor * t = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, 3);
     t->nb[1] = SIZE_MAX;
     EXPECT_DEATH(ggml_nbytes(t), "ggml_nbytes.*f32 \\[4, 3, 1, 1\\]");
+}
+
+TEST_F(Layout, whatever_can_be_described_can_be_measured) {
+    ggml_set_no_alloc(ctx, true);
+    const int64_t elements = int64_t(1) << 60; // times the bytes of a block it leaves 64 bits
+    EXPECT_EQ(ggml_nbytes(ggml_new_tensor_1d(ctx, GGML_TYPE_Q4_1, elements)), size_t(elements / 32 * 20));
 }
 
 TEST_F(Layout, counts_elements_rows_and_dimensions) {
@@ -87,6 +93,12 @@ TEST_F(Layout, unravel_counts_dimension_0_fastest) {
     int64_t only = -1;
     ggml_unravel_index(t, 119, nullptr, nullptr, &only, nullptr);
     EXPECT_EQ(only, 3);
+}
+
+TEST_F(LayoutDeathTest, unravel_refuses_a_tensor_without_elements) {
+    const ggml_tensor * t = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 0, 3);
+    int64_t i0;
+    EXPECT_DEATH(ggml_unravel_index(t, 0, &i0, nullptr, nullptr, nullptr), "no elements");
 }
 
 TEST_F(Layout, row_helpers_follow_strides_and_wrap_repeated_operands) {

@@ -12,6 +12,8 @@
 namespace ggml::cpu {
 namespace {
 
+// ARGMAX answers the last of equal maxima, as ggml does on the CPU; a row of NaN alone answers 0.
+
 // Sixteen running maxima, a form the compiler turns into vector code. Comparisons with NaN are false, so NaN
 // never becomes a maximum.
 float largest(const float * x, int64_t n) {
@@ -30,22 +32,22 @@ float largest(const float * x, int64_t n) {
 
 int32_t argmax_contiguous(const float * x, int64_t n) {
     const float max = largest(x, n);
-    const float * at = std::find(x, x + n, max);
-    return at == x + n ? 0 : int32_t(at - x);
+    int64_t at = n - 1;
+    while (at > 0 && x[at] != max) --at;
+    return int32_t(std::max<int64_t>(at, 0));
 }
 
 int32_t argmax_strided(const char * p, size_t stride, int64_t n) {
     float max = -INFINITY;
-    int32_t at = -1;
+    int32_t at = 0;
     for (int64_t i = 0; i < n; ++i) {
         const float x = load_element<float>(p + size_t(i) * stride);
-        // A first element of -inf counts, though it does not exceed the start value.
-        if (x > max || (at < 0 && x == max)) {
+        if (x >= max) {
             max = x;
             at = int32_t(i);
         }
     }
-    return at < 0 ? 0 : at;
+    return at;
 }
 
 int64_t count_run(const char * a, size_t a_stride, const char * b, size_t b_stride, int64_t n) {

@@ -97,12 +97,12 @@ TEST(cumsum, runs_along_rows) {
     }
 }
 
-TEST(argmax, takes_the_first_of_equals_and_skips_nan) {
+TEST(argmax, takes_the_last_of_equals_and_skips_nan) {
     OpCheck c;
     ggml_tensor * a = c.values({1, 3, 3, NAN, 2, 2, NAN, NAN, NAN, -INFINITY, NAN, -INFINITY}, {3, 4, 1, 1});
-    expect_values(c, ggml_argmax(c.ctx(), a), {1, 1, 0, 0});
-    ggml_tensor * b = c.values({NAN, -INFINITY, -INFINITY}, {3, 1, 1, 1});
-    expect_values(c, ggml_argmax(c.ctx(), b), {1});
+    expect_values(c, ggml_argmax(c.ctx(), a), {2, 2, 0, 2});
+    ggml_tensor * b = c.values({NAN, -INFINITY, -INFINITY, NAN}, {4, 1, 1, 1});
+    expect_values(c, ggml_argmax(c.ctx(), b), {2});
 }
 
 TEST(argmax, equals_the_reference_in_any_layout) {
