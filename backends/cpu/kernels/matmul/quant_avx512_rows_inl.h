@@ -132,7 +132,6 @@ inline BlockFactors block_factors(const BlockQ3_K & b) {
 }
 
 // Distance of prefetching: the loop is nearly as slow as memory, and without it the two times add up.
-// overlapping.
 constexpr int kAhead = 2048;
 
 template <ggml_type T>
