@@ -3,6 +3,7 @@
 #include "runtime/gguf/read.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace {
@@ -23,6 +24,16 @@ void place_tensors(gguf_context * ctx) {
 void align_tensors(gguf_context * ctx, size_t alignment) {
     ctx->alignment = alignment;
     place_tensors(ctx);
+}
+
+// These calls return nothing, so missing memory can only stop; an exception must not reach C callers.
+template <class Fn>
+void within_memory(Fn && change) {
+    try {
+        change();
+    } catch (const std::bad_alloc &) {
+        GGML_ABORT("GGUF: out of memory");
+    }
 }
 
 Pair new_pair(const char * key, gguf_type type, bool is_array) {
@@ -49,10 +60,12 @@ void store(gguf_context * ctx, Pair pair) {
 
 template <class T>
 void set_value(gguf_context * ctx, const char * key, gguf_type type, T value) {
-    const auto * bytes = reinterpret_cast<const uint8_t *>(&value);
-    Pair pair = new_pair(key, type, false);
-    pair.bytes.assign(bytes, bytes + sizeof(T));
-    store(ctx, std::move(pair));
+    within_memory([&] {
+        const auto * bytes = reinterpret_cast<const uint8_t *>(&value);
+        Pair pair = new_pair(key, type, false);
+        pair.bytes.assign(bytes, bytes + sizeof(T));
+        store(ctx, std::move(pair));
+    });
 }
 
 TensorRecord & record_named(gguf_context * ctx, const char * name) {
@@ -109,45 +122,55 @@ void gguf_set_val_bool(gguf_context * ctx, const char * key, bool val) {
     set_value(ctx, key, GGUF_TYPE_BOOL, uint8_t(val));
 }
 void gguf_set_val_str(gguf_context * ctx, const char * key, const char * val) {
-    Pair pair = new_pair(key, GGUF_TYPE_STRING, false);
-    pair.strings.append(val, std::strlen(val));
-    store(ctx, std::move(pair));
+    within_memory([&] {
+        Pair pair = new_pair(key, GGUF_TYPE_STRING, false);
+        pair.strings.append(val, std::strlen(val));
+        store(ctx, std::move(pair));
+    });
 }
 
 void gguf_set_arr_data(gguf_context * ctx, const char * key, enum gguf_type type, const void * data,
                        size_t n) {
-    const size_t unit = ggml::gguf::value_bytes(type);
-    GGML_ASSERT(unit > 0 && "strings and arrays are not fixed-size values");
-    const auto * bytes = static_cast<const uint8_t *>(data);
-    Pair pair = new_pair(key, type, true);
-    pair.bytes.assign(bytes, bytes + n * unit);
-    store(ctx, std::move(pair));
+    within_memory([&] {
+        const size_t unit = ggml::gguf::value_bytes(type);
+        GGML_ASSERT(unit > 0 && "strings and arrays are not fixed-size values");
+        const auto * bytes = static_cast<const uint8_t *>(data);
+        Pair pair = new_pair(key, type, true);
+        pair.bytes.assign(bytes, bytes + n * unit);
+        store(ctx, std::move(pair));
+    });
 }
 
 void gguf_set_arr_str(gguf_context * ctx, const char * key, const char ** data, size_t n) {
-    Pair pair = new_pair(key, GGUF_TYPE_STRING, true);
-    for (size_t i = 0; i < n; ++i) pair.strings.append(data[i], std::strlen(data[i]));
-    store(ctx, std::move(pair));
+    within_memory([&] {
+        Pair pair = new_pair(key, GGUF_TYPE_STRING, true);
+        for (size_t i = 0; i < n; ++i) pair.strings.append(data[i], std::strlen(data[i]));
+        store(ctx, std::move(pair));
+    });
 }
 
 void gguf_set_kv(gguf_context * ctx, const gguf_context * src) {
     if (ctx == src) return;
-    for (const Pair & pair : src->pairs) store(ctx, pair);
+    within_memory([&] {
+        for (const Pair & pair : src->pairs) store(ctx, pair);
+    });
 }
 
 void gguf_add_tensor(gguf_context * ctx, const ggml_tensor * tensor) {
-    GGML_ASSERT(tensor != nullptr && ggml_is_contiguous(tensor));
-    if (tensor->name[0] == '\0') GGML_ABORT("a tensor without a name cannot be found in a container");
-    if (gguf_find_tensor(ctx, tensor->name) >= 0)
-        GGML_ABORT("the container has a tensor '%s' already", tensor->name);
-    TensorRecord & record = ctx->tensors.emplace_back();
-    record.name = tensor->name;
-    record.type = tensor->type;
-    record.n_dims = uint32_t(ggml_n_dims(tensor));
-    std::copy(tensor->ne, tensor->ne + GGML_MAX_DIMS, record.ne);
-    record.bytes = ggml_nbytes(tensor);
-    record.tensor = tensor;
-    place_tensors(ctx);
+    within_memory([&] {
+        GGML_ASSERT(tensor != nullptr && ggml_is_contiguous(tensor));
+        if (tensor->name[0] == '\0') GGML_ABORT("a tensor without a name cannot be found in a container");
+        if (gguf_find_tensor(ctx, tensor->name) >= 0)
+            GGML_ABORT("the container has a tensor '%s' already", tensor->name);
+        TensorRecord & record = ctx->tensors.emplace_back();
+        record.name = tensor->name;
+        record.type = tensor->type;
+        record.n_dims = uint32_t(ggml_n_dims(tensor));
+        std::copy(tensor->ne, tensor->ne + GGML_MAX_DIMS, record.ne);
+        record.bytes = ggml_nbytes(tensor);
+        record.tensor = tensor;
+        place_tensors(ctx);
+    });
 }
 
 void gguf_set_tensor_type(gguf_context * ctx, const char * name, enum ggml_type type) {
