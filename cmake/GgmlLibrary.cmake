@@ -1,5 +1,7 @@
 # libggml: the runtime and its CPU backend in one library.
 
+include(GNUInstallDirs)
+
 set(ggml_private_libraries OpenMP::OpenMP_CXX DNNL::dnnl hwy::hwy Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(ggml $<TARGET_OBJECTS:ggml_runtime> $<TARGET_OBJECTS:ggml_cpu>)
@@ -21,7 +23,6 @@ else()
 endif()
 
 # Installation: headers, library, a CMake package and a pkg-config file.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(ggml_public_headers ggml.h ggml-alloc.h ggml-backend.h ggml-cpp.h ggml-cpu.h ggml-graph.h ggml-sched.h gguf.h)
