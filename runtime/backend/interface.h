@@ -132,8 +132,7 @@ inline constexpr int kBackendApiVersion = 1;
 ggml_backend_buffer_t make_buffer(ggml_backend_buffer_type_t buft, const ggml_backend_buffer_i & iface,
                                   void * context, size_t size);
 
-// Several buffers that are freed and marked as one. Takes ownership of `buffers`.
-ggml_backend_buffer_t make_multi_buffer(ggml_backend_buffer_t * buffers, size_t n_buffers);
+// Whether a buffer is several in one (alloc/multi_buffer.h makes them).
 bool is_multi_buffer(ggml_backend_buffer_t buffer);
 
 // The list of backends linked into this library, supplied by backends/registry.cpp. Null-terminated.

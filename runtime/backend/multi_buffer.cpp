@@ -1,5 +1,7 @@
 #include "runtime/backend/multi_buffer.h"
 
+#include "runtime/alloc/multi_buffer.h"
+
 #include <algorithm>
 #include <memory>
 #include <new>
