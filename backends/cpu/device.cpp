@@ -1,6 +1,7 @@
 // The CPU as a device of the registry: what it is called, how much memory it has, which nodes it computes.
 #include "backends/cpu/backend.h"
 #include "backends/cpu/kernel.h"
+#include "backends/cpu/services.h"
 #include "runtime/graph/graph.h"
 
 #include <cstdio>
@@ -110,7 +111,7 @@ void * get_proc_address(ggml_backend_reg_t, const char * name) {
     if (std::strcmp(name, "ggml_threadpool_free") == 0) return address(ggml_threadpool_free);
     if (std::strcmp(name, "ggml_backend_cpu_set_threadpool") == 0)
         return address(ggml_backend_cpu_set_threadpool);
-    return nullptr;
+    return service(name);
 }
 
 } // namespace

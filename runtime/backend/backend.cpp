@@ -1,3 +1,4 @@
+#include "runtime/backend/extension_seam.h"
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
 #include "runtime/graph/graph.h"
@@ -13,7 +14,9 @@ const char * ggml_backend_name(ggml_backend_t backend) {
 }
 
 void ggml_backend_free(ggml_backend_t backend) {
-    if (backend != nullptr) backend->iface.free(backend);
+    if (backend == nullptr) return;
+    ggml::forget_backend(backend);
+    backend->iface.free(backend);
 }
 
 ggml_backend_dev_t ggml_backend_get_device(ggml_backend_t backend) {
@@ -60,7 +63,7 @@ ggml_status ggml_backend_graph_plan_compute(ggml_backend_t backend, ggml_backend
 
 ggml_status ggml_backend_graph_compute_async(ggml_backend_t backend, ggml_cgraph * cgraph) {
     GGML_ASSERT(backend != nullptr && cgraph != nullptr);
-    return backend->iface.graph_compute(backend, cgraph);
+    return ggml::compute_graph(backend, cgraph);
 }
 
 ggml_status ggml_backend_graph_compute(ggml_backend_t backend, ggml_cgraph * cgraph) {

@@ -1,3 +1,4 @@
+#include "runtime/backend/extension_seam.h"
 #include "runtime/backend/interface.h"
 
 extern "C" {
@@ -59,7 +60,7 @@ ggml_backend_buffer_t ggml_backend_dev_buffer_from_host_ptr(ggml_backend_dev_t d
 
 bool ggml_backend_dev_supports_op(ggml_backend_dev_t device, const ggml_tensor * op) {
     GGML_ASSERT(device != nullptr && op != nullptr);
-    return device->iface.supports_op(device, op);
+    return ggml::device_supports_op(device, op);
 }
 
 bool ggml_backend_dev_supports_buft(ggml_backend_dev_t device, ggml_backend_buffer_type_t buft) {

@@ -49,6 +49,23 @@ struct ggml_backend_buffer {
     enum ggml_backend_buffer_usage usage;
 };
 
+// Recording work instead of running it, and launching the recording (CUDA graphs and the like).
+struct ggml_backend_replay_i {
+    // From begin to end, work queued on the backend is recorded and not run.
+    ggml_status (*begin)(ggml_backend_t backend);
+    // recording: null after a failure. Also called to end a recording that failed in between (keep false).
+    ggml_status (*end)(ggml_backend_t backend, bool keep, void ** recording);
+    ggml_status (*launch)(ggml_backend_t backend, void * recording);
+    void (*free)(ggml_backend_t backend, void * recording); // no launch of it is unfinished
+    // True while a recording that the caller started is under way: work queued now becomes part of it.
+    bool (*is_enclosed)(ggml_backend_t backend);
+    // What work is queued on. Recordings made on one stream are not launched on another.
+    uint64_t (*stream_id)(ggml_backend_t backend);
+    // Do addresses of the device's own scratch memory stay valid as long as the backend lives?
+    bool (*stable_addresses)(ggml_backend_t backend);
+    bool (*enabled)(ggml_backend_t backend); // false: switched off by the family's own settings
+};
+
 struct ggml_backend_i {
     const char * (*get_name)(ggml_backend_t backend);
     void (*free)(ggml_backend_t backend);
@@ -72,6 +89,12 @@ struct ggml_backend_i {
     void (*event_record)(ggml_backend_t backend, ggml_backend_event_t event); // optional
     void (*event_wait)(ggml_backend_t backend, ggml_backend_event_t event);   // optional
     void (*graph_optimize)(ggml_backend_t backend, ggml_cgraph * graph);      // optional
+
+    // optional: will graph_compute never write this node of the graph, because the device fuses it away?
+    // Asked after graph_optimize and before storage is given; nodes answered true get none.
+    bool (*skip_alloc)(ggml_backend_t backend, const ggml_cgraph * graph, const ggml_tensor * node);
+
+    const ggml_backend_replay_i * replay; // optional
 };
 
 struct ggml_backend {
@@ -109,6 +132,11 @@ struct ggml_backend_device {
     ggml_backend_device_i iface;
     ggml_backend_reg_t reg;
     void * context;
+
+    // The extension core's, written and read by it alone, atomically: what is registered for the device
+    // (null: nothing), and what closed registration (0: nothing yet).
+    const void * extensions = nullptr;
+    int extensions_frozen = 0;
 };
 
 struct ggml_backend_reg_i {

@@ -9,10 +9,18 @@ namespace {
 constexpr const char * kCpuIsaValues[] = {"auto",   "baseline",   "avx2", "avxvnni",
                                           "avx512", "avx512vnni", "neon", "dotprod"};
 
+constexpr const char * kOnOff[] = {"on", "off"};
+
 // In the order of EnvId.
 constexpr EnvVariable kTable[] = {
     {"GGML_CPU_ISA", kCpuIsaValues,
      "Highest instruction set the CPU kernels may use; `auto` takes all the processor has."},
+    {"GGML_EXT_KERNELS", kOnOff,
+     "Registered kernels may replace a device's own operators; `off` leaves them the nodes nobody else "
+     "runs."},
+    {"GGML_EXT_FUSION", kOnOff, "Registered fusion rules may replace several nodes by one step."},
+    {"GGML_EXT_REPLAY", kOnOff,
+     "Devices may record the work of a graph with extensions and launch it again."},
 };
 static_assert(std::size(kTable) == size_t(EnvId::count));
 
@@ -46,8 +54,9 @@ EnvSetting parse_env(const EnvVariable & variable, const char * text) {
             return setting;
         }
     }
-    setting.status = failure("env.unknown_value", "%s=%s is not known; valid: %s; default: %s", variable.name,
-                             text, joined(variable.values, "", "").c_str(), variable.values[0]);
+    setting.status =
+        failure("env.unknown_value", "%s=%s: not a known value; valid: %s; using %s", variable.name, text,
+                joined(variable.values, "", "").c_str(), variable.values[0]);
     return setting;
 }
 

@@ -1,6 +1,6 @@
 // Every environment variable the runtime reads, in one table. Each is read once, at first use; later changes
 // of the environment have no effect. A value the table does not list is reported with the valid ones, never
-// guessed at.
+// guessed at. Messages read "NAME=VALUE: what is wrong; using WHAT".
 #pragma once
 
 #include "runtime/base/status.h"
@@ -11,7 +11,7 @@
 
 namespace ggml {
 
-enum class EnvId : int { cpu_isa, count };
+enum class EnvId : int { cpu_isa, ext_kernels, ext_fusion, ext_replay, count };
 
 struct EnvVariable {
     const char * name;

@@ -5,6 +5,7 @@
 #include "runtime/tensor/context.h"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstring>
 #include <new>
@@ -38,6 +39,11 @@ void refuse_gradients(const char * function, bool grads) {
 }
 
 } // namespace
+
+uint64_t next_graph_uid() {
+    static std::atomic<uint64_t> last = 0;
+    return ++last;
+}
 
 ggml_cgraph graph_view(ggml_cgraph * graph, int first, int n) {
     GGML_ASSERT(first >= 0 && n >= 0 && n <= graph->n_nodes - first);

@@ -36,6 +36,9 @@ struct ggml_cgraph {
 
 namespace ggml {
 
+// A number no graph of this process has had. Backends keep what they prepared for a graph under its number.
+uint64_t next_graph_uid();
+
 // Nodes [first, first + n) of a graph as a graph of its own. Shares nodes, use counts and the visited set
 // with the original (so consumers outside the range still count); has no leafs.
 ggml_cgraph graph_view(ggml_cgraph * graph, int first, int n);

@@ -1,6 +1,7 @@
 // Names and symbols of operators. Names are the enumerators without their prefix, so they are made from them;
 // the symbols appear in drawings of graphs and equal ggml's.
 #include "runtime/ops/build.h"
+#include "runtime/ops/extension_node.h"
 
 namespace ggml {
 namespace {
@@ -83,5 +84,6 @@ const char * ggml_glu_op_name(ggml_glu_op op) {
 const char * ggml_op_desc(const ggml_tensor * t) {
     if (t->op == GGML_OP_UNARY) return ggml_unary_op_name(ggml_get_unary_op(t));
     if (t->op == GGML_OP_GLU) return ggml_glu_op_name(ggml_get_glu_op(t));
+    if (const ggml::ExtensionOpHead * op = ggml::extension_op(t)) return op->name;
     return ggml_op_name(t->op);
 }

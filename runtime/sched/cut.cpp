@@ -77,7 +77,7 @@ int first_backend(const Scheduler & s, const ggml_cgraph * graph) {
 
 void begin_split(Scheduler & s, int backend, int begin) {
     if (!s.splits.empty()) s.splits.back().end = begin;
-    s.splits.push_back({backend, begin, begin, int(s.split_inputs.size()), 0, {}});
+    s.splits.push_back({backend, begin, begin, int(s.split_inputs.size()), 0, {}, -1});
 }
 
 } // namespace

@@ -6,16 +6,9 @@
 #include "runtime/backend/interface.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace ggml::sched {
 namespace {
-
-// Backends keep what they prepared for a graph under its number; a new cut is a new graph to them.
-uint64_t next_graph_uid() {
-    static std::atomic<uint64_t> last = 0;
-    return ++last;
-}
 
 void add_node(AllocGraph & alloc, ggml_tensor * t, int backend) {
     alloc.nodes.push_back(t);
@@ -41,21 +34,16 @@ ggml_tensor * make_reader(Scheduler & s, ggml_tensor * t) {
     return reader;
 }
 
-void lay_out_split(Scheduler & s, ggml_cgraph * graph, Split & split) {
-    split.graph = graph_view(graph, split.begin, split.end - split.begin);
-    split.graph.uid = next_graph_uid();
-    ggml_backend_t backend = s.backends[size_t(split.backend)];
-    // Before the nodes are listed below: the backend may reorder them inside its split.
-    if (backend->iface.graph_optimize != nullptr) backend->iface.graph_optimize(backend, &split.graph);
+void lay_out_split(Scheduler & s, const Split & split) {
     for (int k = 0; k < split.n_inputs; ++k) {
         const int32_t slot = s.split_inputs[size_t(split.first_input + k)];
         ggml_tensor * input = s.tensors[slot].tensor;
         if (buffer_of(input) == nullptr) add_node(s.alloc, make_reader(s, input), s.tensors[slot].backend);
         add_node(s.alloc, copy_of(s, slot, split.backend, s.cur_copy), split.backend);
     }
-    for (int i = split.begin; i < split.end; ++i) {
-        const int32_t slot = s.tensors.find(graph->nodes[i]);
-        add_node(s.alloc, graph->nodes[i], s.tensors[slot].backend);
+    for (int i = 0; i < split.graph.n_nodes; ++i) {
+        const int32_t slot = s.tensors.find(split.graph.nodes[i]);
+        add_node(s.alloc, split.graph.nodes[i], s.tensors[slot].backend);
     }
 }
 
@@ -81,7 +69,7 @@ void lay_out(Scheduler & s, ggml_cgraph * graph) {
     alloc.leafs.clear();
     alloc.node_ids.clear();
     alloc.leaf_ids.clear();
-    for (Split & split : s.splits) lay_out_split(s, graph, split);
+    for (const Split & split : s.splits) lay_out_split(s, split);
     if (s.n_copies > 1) lay_out_copies(s);
     alloc.n_copies = alloc.leafs.size();
     for (int i = 0; i < graph->n_leafs; ++i) {
@@ -104,6 +92,7 @@ bool split(Scheduler & s, ggml_cgraph * graph) {
             reset(s);
         }
     }
+    drop_plans(s);
     s.pool.reset();
     s.copies.clear();
     s.splits.clear();
@@ -115,6 +104,7 @@ bool split(Scheduler & s, ggml_cgraph * graph) {
     group_writers(s, graph);
     if (!assign(s, graph)) return false;
     cut(s, graph);
+    if (!make_plans(s, graph)) return false;
     lay_out(s, graph);
     return true;
 }

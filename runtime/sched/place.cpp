@@ -57,7 +57,7 @@ bool reserve_storage(Scheduler & s) {
     }
     s.reserved_node_ids = alloc.node_ids;
     s.reserved_leaf_ids = alloc.leaf_ids;
-    return true;
+    return reserve_workspaces(s);
 }
 
 bool place(Scheduler & s) {
@@ -72,7 +72,7 @@ bool place(Scheduler & s) {
         if (!reserve_storage(s) || !ggml_gallocr_alloc_graph(s.galloc, &alloc.graph)) return false;
     }
     protect_copies_in_flight(s);
-    return true;
+    return reserve_workspaces(s);
 }
 
 } // namespace ggml::sched

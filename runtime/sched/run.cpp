@@ -62,32 +62,6 @@ void copy_input(Scheduler & s, const Split & split, int32_t slot) {
     ggml_backend_tensor_copy(input, copy);
 }
 
-// Nodes nobody asked to see run together up to and including the next one somebody did.
-ggml_status execute_observed(const Scheduler & s, Split & split) {
-    ggml_backend_t backend = s.backends[size_t(split.backend)];
-    for (int first = 0; first < split.graph.n_nodes;) {
-        int last = first;
-        bool wanted = s.callback(split.graph.nodes[last], /*ask=*/true, s.callback_data);
-        while (!wanted && last + 1 < split.graph.n_nodes) {
-            wanted = s.callback(split.graph.nodes[++last], /*ask=*/true, s.callback_data);
-        }
-        ggml_cgraph part = graph_view(&split.graph, first, last + 1 - first);
-        const ggml_status status = ggml_backend_graph_compute(backend, &part);
-        if (status != GGML_STATUS_SUCCESS) return status;
-        if (wanted && !s.callback(split.graph.nodes[last], /*ask=*/false, s.callback_data)) {
-            return GGML_STATUS_ABORTED;
-        }
-        first = last + 1;
-    }
-    return GGML_STATUS_SUCCESS;
-}
-
-// The one place where nodes of a split are executed: inputs are in place, the stream is in order.
-ggml_status execute_split(const Scheduler & s, Split & split) {
-    if (s.callback != nullptr) return execute_observed(s, split);
-    return ggml_backend_graph_compute_async(s.backends[size_t(split.backend)], &split.graph);
-}
-
 } // namespace
 
 void wait_for_all(Scheduler & s) {

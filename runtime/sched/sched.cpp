@@ -4,6 +4,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/math.h"
 
 #include <algorithm>
 #include <exception>
@@ -13,6 +14,7 @@
 using ggml::sched::Stage;
 
 ggml_backend_sched::~ggml_backend_sched() {
+    ggml::sched::drop_plans(*this);
     for (auto & of_backend : events) {
         for (ggml_backend_event_t event : of_backend) ggml_backend_event_free(event);
     }
@@ -22,6 +24,7 @@ ggml_backend_sched::~ggml_backend_sched() {
 namespace ggml::sched {
 
 void reset(Scheduler & s) {
+    drop_plans(s);
     s.tensors.clear();
     s.rewired.clear();
     s.graph = nullptr;
@@ -147,6 +150,11 @@ void ggml_backend_sched_reserve_size(ggml_backend_sched_t sched, ggml_cgraph * m
     (void)measure(*sched, measure_graph, [&] {
         ggml_gallocr_reserve_n_size(sched->galloc, &alloc.graph, alloc.node_ids.data(), alloc.leaf_ids.data(),
                                     sizes);
+        for (int b = 0; b < sched->n_backends; ++b) {
+            sizes[b] = ggml::saturating_add(
+                sizes[b],
+                ggml::ext::Workspace::allocated_bytes(sched->bufts[size_t(b)], workspace_bytes(*sched, b)));
+        }
         return true;
     });
 }
@@ -177,7 +185,10 @@ ggml_backend_buffer_type_t ggml_backend_sched_get_buffer_type(ggml_backend_sched
 }
 
 size_t ggml_backend_sched_get_buffer_size(ggml_backend_sched_t sched, ggml_backend_t backend) {
-    return ggml_gallocr_get_buffer_size(sched->galloc, required_id_of(sched, backend));
+    const int id = required_id_of(sched, backend);
+    const auto & workspace = sched->workspaces[size_t(id)];
+    return ggml_gallocr_get_buffer_size(sched->galloc, id) +
+           (workspace != nullptr ? ggml_backend_buffer_get_size(workspace->buffer()) : 0);
 }
 
 void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, ggml_tensor * node,
@@ -230,7 +241,12 @@ ggml_status ggml_backend_sched_graph_compute_async(ggml_backend_sched_t sched, g
     if (sched->stage != Stage::kAllocated && !ggml_backend_sched_alloc_graph(sched, graph)) {
         return GGML_STATUS_ALLOC_FAILED;
     }
-    return run(*sched);
+    ggml_status status = GGML_STATUS_ALLOC_FAILED;
+    (void)without_exceptions([&] {
+        status = run(*sched);
+        return true;
+    });
+    return status;
 }
 
 void ggml_backend_sched_synchronize(ggml_backend_sched_t sched) {

@@ -5,8 +5,9 @@
 //   groups   tensors that share storage will share a backend
 //   assign   every slot gets a backend
 //   cut      runs of nodes of one backend become splits; sources elsewhere are replaced by copies
+//   plans    registered kernels and fusion rules are chosen, split by split, and prepared
 //   layout   the graph the allocator sees: nodes plus the copies, in order of execution
-//   place    storage
+//   place    storage, workspaces
 //   run      copy inputs, execute, split after split
 //
 // Promise: no memory is allocated per node once a graph of the same size has been seen; failures are logged
@@ -15,12 +16,15 @@
 
 #include "ggml-backend.h"
 
+#include "runtime/ext/plan/plan.h"
+#include "runtime/ext/replay/replay.h"
 #include "runtime/graph/graph.h"
 #include "runtime/sched/tensor_pool.h"
 #include "runtime/sched/tensor_table.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,7 +57,15 @@ struct Split {
     int backend;
     int begin, end;
     int first_input, n_inputs; // in Scheduler::split_inputs
-    ggml_cgraph graph;         // view of the nodes
+    ggml_cgraph graph;         // its nodes in the order they run
+    int plan;                  // in Scheduler::plans, -1: the backend runs all of it as it is
+};
+
+// How a split runs where extensions compute some of it.
+struct SplitPlan {
+    ext::Plan plan;
+    ext::Replay replay;
+    explicit SplitPlan(const ext::PlanRequest & request) : plan(request) {}
 };
 
 // A source that was replaced by a copy in the caller's graph.
@@ -109,6 +121,12 @@ struct ggml_backend_sched {
     std::vector<int32_t> split_inputs; // slots
     std::vector<int32_t> graph_inputs; // slots of inputs kept n_copies times
     std::vector<ggml::sched::Rewired> rewired;
+    std::vector<ggml_tensor *>
+        order; // the graph's nodes as the splits run them; the caller's graph keeps its own
+    ggml::ext::Policy policy = ggml::ext::Policy::of_environment();
+    std::vector<std::unique_ptr<ggml::sched::SplitPlan>> plans;
+    std::vector<ggml_tensor *> skipped; // have no storage: somebody computes past them
+    std::array<std::shared_ptr<ggml::ext::Workspace>, ggml::sched::kMaxBackends> workspaces;
     ggml::sched::AllocGraph alloc;
     std::vector<int> reserved_node_ids, reserved_leaf_ids; // what galloc was last reserved with
 
@@ -154,9 +172,22 @@ void group_writers(Scheduler & s, const ggml_cgraph * graph);
 void settle_groups(Scheduler & s);
 [[nodiscard]] bool assign(Scheduler & s, const ggml_cgraph * graph);
 void cut(Scheduler & s, ggml_cgraph * graph);
+[[nodiscard]] bool make_plans(Scheduler & s, ggml_cgraph * graph);
+void drop_plans(Scheduler & s);
 void lay_out(Scheduler & s, ggml_cgraph * graph);
 [[nodiscard]] bool place(Scheduler & s);
 [[nodiscard]] bool reserve_storage(Scheduler & s);
+
+// The most workspace any plan of this backend asks for, and making it so.
+size_t workspace_bytes(const Scheduler & s, int backend);
+[[nodiscard]] bool reserve_workspaces(Scheduler & s);
+
+// Plans a split again whose graph or registrations have changed. False, with a log line, when it cannot run
+// with the storage that was given.
+[[nodiscard]] bool renew_plan(Scheduler & s, Split & split);
+
+// One split, its inputs in place and the stream in order.
+ggml_status execute_split(Scheduler & s, Split & split);
 ggml_status run(Scheduler & s);
 void wait_for_all(Scheduler & s);
 

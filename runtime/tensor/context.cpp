@@ -33,6 +33,11 @@ size_t arena_object_bytes(size_t bytes) {
     return padded;
 }
 
+bool arena_has_room(const ggml_context * ctx, size_t bytes) {
+    size_t end = 0;
+    return end_after(ctx, bytes, end) && end <= ctx->mem_size;
+}
+
 void * arena_try_new(ggml_context * ctx, ggml_object_type type, size_t bytes) {
     size_t end = 0;
     if (!end_after(ctx, bytes, end) || end > ctx->mem_size) return nullptr;

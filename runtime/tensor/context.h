@@ -4,13 +4,16 @@
 // a time.
 #pragma once
 
-#include "ggml.h"
+#include "runtime/tensor/layout.h"
 
 namespace ggml {
 
 // Raw aligned object (GGML_MEM_ALIGN) in the arena.
 void * arena_new(ggml_context * ctx, ggml_object_type type, size_t bytes);
 void * arena_try_new(ggml_context * ctx, ggml_object_type type, size_t bytes);
+
+// Whether an object of this size still fits.
+bool arena_has_room(const ggml_context * ctx, size_t bytes);
 
 // Bytes an object of this size takes from the arena, header included.
 size_t arena_object_bytes(size_t bytes);
@@ -20,5 +23,8 @@ size_t arena_object_bytes(size_t bytes);
 // (type, ne).
 ggml_tensor * new_tensor_impl(ggml_context * ctx, ggml_type type, int n_dims, const int64_t * ne,
                               ggml_tensor * view_src, size_t view_offs);
+
+// Tensor with storage of its own. Null when there is no such type or shape, or no room for it.
+ggml_tensor * try_new_tensor(ggml_context * ctx, ggml_type type, const Shape & ne);
 
 } // namespace ggml

@@ -6,6 +6,8 @@
 #include "runtime/tensor/types.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <new>
 
 namespace ggml {
@@ -18,6 +20,21 @@ namespace {
     std::copy(ne.begin(), ne.end(), wanted.ne);
     if (owner) shape_failure(__FILE__, __LINE__, "view", reason, {&wanted, owner});
     shape_failure(__FILE__, __LINE__, "new tensor", reason, {&wanted});
+}
+
+// Says which condition of contiguous_strides a shape breaks.
+[[noreturn]] void refuse_shape(ggml_type type, const Shape & ne, const ggml_tensor * owner) {
+    const TypeInfo & info = type_info(type);
+    if (std::any_of(ne.begin(), ne.end(), [](int64_t n) { return n < 0; })) {
+        refuse("a dimension is negative", type, ne, owner);
+    }
+    if (ne[0] % info.block != 0) {
+        char reason[128];
+        std::snprintf(reason, sizeof reason, "%s rows must be a multiple of %" PRId64 ", got %" PRId64,
+                      info.name, int64_t(info.block), ne[0]);
+        refuse(reason, type, ne, owner);
+    }
+    refuse("too large for memory addresses", type, ne, owner);
 }
 
 void check_view_bounds(ggml_type type, const Shape & ne, const Strides & nb, const ggml_tensor * owner,
@@ -42,9 +59,7 @@ ggml_tensor * new_tensor_impl(ggml_context * ctx, ggml_type type, int n_dims, co
 
     if (type_info(type).block == 0) GGML_ABORT("new tensor: type id %d does not exist", int(type));
     Strides strides;
-    if (!contiguous_strides(type, shape, strides)) {
-        refuse("negative, too large or not a whole number of blocks", type, shape, view_src);
-    }
+    if (!contiguous_strides(type, shape, strides)) refuse_shape(type, shape, view_src);
 
     if (view_src != nullptr && view_src->view_src != nullptr) {
         if (!checked_add(view_offs, view_src->view_offs, view_offs)) {
@@ -73,6 +88,15 @@ ggml_tensor * new_tensor_impl(ggml_context * ctx, ggml_type type, int n_dims, co
         t->data = static_cast<char *>(view_src->data) + view_offs;
     }
     return t;
+}
+
+ggml_tensor * try_new_tensor(ggml_context * ctx, ggml_type type, const Shape & ne) {
+    Strides nb;
+    size_t bytes = sizeof(ggml_tensor);
+    if (!contiguous_strides(type, ne, nb)) return nullptr;
+    if (!ctx->no_alloc && !checked_add(bytes, nb[3] * size_t(ne[3]), bytes)) return nullptr;
+    return arena_has_room(ctx, bytes) ? new_tensor_impl(ctx, type, GGML_MAX_DIMS, ne.data(), nullptr, 0)
+                                      : nullptr;
 }
 
 } // namespace ggml

@@ -4,6 +4,7 @@
 #include "runtime/graph/graph.h"
 #include "tests/support/test_device_compute.h"
 #include "tests/support/test_device_memory.h"
+#include "tests/support/test_device_replay.h"
 #include "tests/support/test_stream.h"
 
 #include <cstring>
@@ -14,48 +15,42 @@ namespace {
 
 TestDevice & device_of(ggml_backend_dev_t dev) { return *static_cast<TestDevice *>(dev->context); }
 
-struct Backend {
-    TestDevice & device;
-    Stream stream;
-    explicit Backend(TestDevice & d)
-        : device(d), stream(d.options.async, [&d] { d.wait_until_released(); }) {}
-};
-
-Backend & state(ggml_backend_t backend) { return *static_cast<Backend *>(backend->context); }
-
 std::shared_ptr<Milestone> & milestone(ggml_backend_event_t event) {
     return *static_cast<std::shared_ptr<Milestone> *>(event->context);
 }
 
-const char * backend_name(ggml_backend_t backend) { return state(backend).device.options.name.c_str(); }
+const char * backend_name(ggml_backend_t backend) { return queue_of(backend).device.options.name.c_str(); }
 
 void free_backend(ggml_backend_t backend) {
-    delete &state(backend);
+    delete &queue_of(backend);
     delete backend;
 }
 
 void set_tensor_async(ggml_backend_t backend, ggml_tensor * t, const void * data, size_t offset,
                       size_t size) {
     char * to = real_memory(t->data) + offset;
-    state(backend).stream.enqueue([=] { std::memcpy(to, data, size); });
+    queue_of(backend).enqueue([=] { std::memcpy(to, data, size); });
 }
 
 void get_tensor_async(ggml_backend_t backend, const ggml_tensor * t, void * data, size_t offset,
                       size_t size) {
     const char * from = real_memory(t->data) + offset;
-    state(backend).stream.enqueue([=] { std::memcpy(data, from, size); });
+    queue_of(backend).enqueue([=] { std::memcpy(data, from, size); });
 }
 
 bool cpy_tensor_async(ggml_backend_t src_backend, ggml_backend_t dst_backend, const ggml_tensor * src,
                       ggml_tensor * dst) {
     // Streams of test devices reach each other; anything else is not ours to order.
     if (src_backend->iface.free != free_backend || dst_backend->iface.free != free_backend) return false;
-    if (!lies_in(state(src_backend).device, src) || !lies_in(state(dst_backend).device, dst)) return false;
+    if (!lies_in(queue_of(src_backend).device, src) || !lies_in(queue_of(dst_backend).device, dst))
+        return false;
     auto done = std::make_shared<Milestone>();
-    Stream &from = state(src_backend).stream, &to = state(dst_backend).stream;
+    TestQueue &from = queue_of(src_backend), &to = queue_of(dst_backend);
+    // A recording is of one stream.
+    if (&from != &to && (from.is_recording() || to.is_recording())) return false;
     char *source = real_memory(src->data), *target = real_memory(dst->data);
     const size_t bytes = ggml_nbytes(src);
-    ++state(dst_backend).device.counters.async_copies;
+    ++queue_of(dst_backend).device.counters.async_copies;
     // No more order than promised: nothing keeps the copy behind earlier work of the destination.
     from.enqueue([=] {
         std::memmove(target, source, bytes);
@@ -66,12 +61,12 @@ bool cpy_tensor_async(ggml_backend_t src_backend, ggml_backend_t dst_backend, co
 }
 
 void synchronize(ggml_backend_t backend) {
-    ++state(backend).device.counters.waits;
-    state(backend).stream.drain();
+    ++queue_of(backend).device.counters.waits;
+    queue_of(backend).synchronize();
 }
 
 ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph * graph) {
-    TestDevice & device = state(backend).device;
+    TestDevice & device = queue_of(backend).device;
     std::function<bool()> work = mirror_graph(device, graph);
     if (work == nullptr) {
         ++device.counters.failures;
@@ -79,22 +74,30 @@ ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph * graph) {
     }
     ++device.counters.graphs;
     device.counters.nodes += graph->n_nodes;
-    state(backend).stream.enqueue([work = std::move(work), &device] {
+    queue_of(backend).enqueue([work = std::move(work), &device] {
         if (!work()) ++device.counters.failures;
     });
     return GGML_STATUS_SUCCESS;
 }
 
+void graph_optimize(ggml_backend_t backend, ggml_cgraph * graph) {
+    queue_of(backend).device.options.graph_optimize(graph);
+}
+
+bool skip_alloc(ggml_backend_t backend, const ggml_cgraph * graph, const ggml_tensor * node) {
+    return queue_of(backend).device.options.skip_alloc(graph, node);
+}
+
 void event_record(ggml_backend_t backend, ggml_backend_event_t event) {
     std::shared_ptr<Milestone> m = milestone(event);
     const uint64_t number = m->next();
-    state(backend).stream.enqueue([=] { m->reach(number); });
+    queue_of(backend).enqueue([=] { m->reach(number); });
 }
 
 void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
     std::shared_ptr<Milestone> m = milestone(event);
     const uint64_t number = m->last();
-    state(backend).stream.enqueue([=] { m->wait_for(number); });
+    queue_of(backend).enqueue([=] { m->wait_for(number); });
 }
 
 ggml_backend_i backend_interface(const TestDeviceOptions & options) {
@@ -112,6 +115,9 @@ ggml_backend_i backend_interface(const TestDeviceOptions & options) {
         iface.event_record = event_record;
         iface.event_wait = event_wait;
     }
+    if (options.graph_optimize) iface.graph_optimize = graph_optimize;
+    if (options.skip_alloc) iface.skip_alloc = skip_alloc;
+    if (options.replay) iface.replay = &kTestReplay;
     return iface;
 }
 
@@ -140,7 +146,7 @@ void dev_props(ggml_backend_dev_t dev, ggml_backend_dev_props * props) {
 ggml_backend_t dev_init(ggml_backend_dev_t dev, const char *) {
     static ggml_guid guid = {0x74, 0x65, 0x73, 0x74};
     TestDevice & device = device_of(dev);
-    return new ggml_backend{&guid, backend_interface(device.options), dev, new Backend(device)};
+    return new ggml_backend{&guid, backend_interface(device.options), dev, new TestQueue(device)};
 }
 
 ggml_backend_buffer_type_t dev_buffer_type(ggml_backend_dev_t dev) { return device_of(dev).buffer_type(); }
@@ -149,7 +155,9 @@ bool dev_supports_op(ggml_backend_dev_t dev, const ggml_tensor * op) {
     if (op_is_metadata_only(op->op)) return true;
     const auto & supports = device_of(dev).options.supports;
     if (supports && !supports(op)) return false;
-    return ggml_backend_dev_supports_op(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU), op);
+    // The CPU itself: what is registered for it does not compute for this device, and stays open.
+    ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+    return cpu->iface.supports_op(cpu, op);
 }
 
 bool dev_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t buft) {
@@ -208,6 +216,8 @@ ggml_backend_reg_t family() {
 }
 
 } // namespace
+
+TestQueue & queue_of(ggml_backend_t backend) { return *static_cast<TestQueue *>(backend->context); }
 
 struct TestDevice::Handles {
     ggml_backend_device device;

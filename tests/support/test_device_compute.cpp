@@ -16,13 +16,21 @@ struct Mirror {
     ggml_context_ptr context;
     ggml_cgraph * graph = nullptr;
     std::unordered_map<const ggml_tensor *, ggml_tensor *> tensors;
+    std::unordered_map<const ggml_tensor *, std::vector<char>> scratch; // of nodes without storage
+
+    // Where the bytes of a tensor are, or of what it shows.
+    void * address_of(const ggml_tensor * t) {
+        const ggml_tensor * owner = t->view_src != nullptr ? t->view_src : t;
+        const auto found = scratch.find(owner);
+        return found != scratch.end() ? found->second.data() + t->view_offs : real_address(t);
+    }
 
     ggml_tensor * of(const ggml_tensor * t) {
         ggml_tensor *& m = tensors[t];
         if (m != nullptr) return m;
         m = ggml_new_tensor(context.get(), t->type, GGML_MAX_DIMS, t->ne);
         *m = *t;
-        m->data = real_address(t);
+        m->data = address_of(t);
         m->buffer = nullptr;
         m->view_src = nullptr;
         m->extra = nullptr;
@@ -31,6 +39,16 @@ struct Mirror {
         return m;
     }
 };
+
+bool is_skipped(const TestDevice & device, const ggml_cgraph * graph, const ggml_tensor * node) {
+    return node->data == nullptr && node->view_src == nullptr && device.options.skip_alloc &&
+           device.options.skip_alloc(graph, node);
+}
+
+bool is_reachable(const TestDevice & device, const Mirror & mirror, const ggml_tensor * t) {
+    const ggml_tensor * owner = t->view_src != nullptr ? t->view_src : t;
+    return ggml_nelements(t) == 0 || mirror.scratch.contains(owner) || lies_in(device, t);
+}
 
 } // namespace
 
@@ -50,11 +68,12 @@ std::function<bool()> mirror_graph(TestDevice & device, const ggml_cgraph * grap
         const ggml_tensor * node = graph->nodes[i];
         // Runs no code, and may show memory of another device to a later copy.
         if (op_is_metadata_only(node->op)) continue;
-        if (ggml_nelements(node) != 0 && !lies_in(device, node)) return nullptr;
+        if (is_skipped(device, graph, node)) mirror->scratch[node].resize(ggml_nbytes(node));
+        if (!is_reachable(device, *mirror, node)) return nullptr;
         ggml_tensor * m = mirror->of(node);
         for (int j = 0; j < GGML_MAX_SRC; ++j) {
             if (node->src[j] == nullptr) continue;
-            if (ggml_nelements(node->src[j]) != 0 && !lies_in(device, node->src[j])) return nullptr;
+            if (!is_reachable(device, *mirror, node->src[j])) return nullptr;
             m->src[j] = mirror->of(node->src[j]);
         }
         ggml_graph_add_node(mirror->graph, m);

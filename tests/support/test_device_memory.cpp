@@ -70,7 +70,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t buft, size_t size)
     void * memory = std::aligned_alloc(device.options.alignment, round_up(size, device.options.alignment));
     if (memory == nullptr) return nullptr;
     // Not zero: fresh device memory promises nothing.
-    std::memset(memory, 0xa5, size);
+    if (device.options.fill_memory) std::memset(memory, 0xa5, size);
     device.counters.bytes_in_use += size;
     return make_buffer(buft, kBuffer, memory, size);
 }
@@ -105,6 +105,10 @@ ggml_backend_buffer_type make_buffer_type(TestDevice & device) {
 
 void * real_address(const ggml_tensor * tensor) {
     return tensor->data != nullptr ? real_memory(tensor->data) : nullptr;
+}
+
+void * real_address(ggml_backend_buffer_t buffer) {
+    return buffer != nullptr ? real_memory(ggml_backend_buffer_get_base(buffer)) : nullptr;
 }
 
 } // namespace ggml::test

@@ -33,7 +33,7 @@ TEST(env, refuses_an_unknown_value_and_lists_the_valid_ones) {
         EXPECT_FALSE(setting.status.ok()) << text;
         EXPECT_STREQ(setting.status.reason_id, "env.unknown_value");
         EXPECT_EQ(setting.status.detail,
-                  std::string("COLOUR=") + text + " is not known; valid: red, green, blue; default: red");
+                  std::string("COLOUR=") + text + ": not a known value; valid: red, green, blue; using red");
         EXPECT_EQ(setting.index, 0);
     }
 }

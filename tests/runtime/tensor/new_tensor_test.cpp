@@ -115,13 +115,29 @@ TEST_F(NewTensorDeathTest, view_past_the_end_stops_with_both_shapes) {
     EXPECT_DEATH(ggml::new_tensor_impl(ctx, GGML_TYPE_F32, 1, &one, inner, SIZE_MAX - 1), "offset overflows");
 }
 
-TEST_F(NewTensorDeathTest, impossible_shapes_stop_with_type_and_shape) {
+TEST_F(NewTensorDeathTest, impossible_shapes_stop_with_the_cause_type_and_shape) {
     EXPECT_DEATH(ggml_new_tensor_1d(ctx, GGML_TYPE_Q4_0, 33),
-                 "whole number of blocks: q4_0 \\[33, 1, 1, 1\\]");
-    EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, -1), "negative.*f32 \\[4, -1, 1, 1\\]");
+                 "new tensor: q4_0 rows must be a multiple of 32, got 33: q4_0 \\[33, 1, 1, 1\\]");
+    EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_Q4_K, 100, 2),
+                 "q4_K rows must be a multiple of 256, got 100");
+    EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, -1),
+                 "new tensor: a dimension is negative: f32 \\[4, -1, 1, 1\\]");
     EXPECT_DEATH(ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 1 << 20, 1 << 20, 1 << 20, 1 << 20), "too large");
     EXPECT_DEATH(ggml_new_tensor_2d(ctx, GGML_TYPE_F64, INT64_MAX / 8, 2), "too large");
     EXPECT_DEATH(ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 0, INT64_MAX, INT64_MAX, 1), "too large");
+}
+
+TEST_F(NewTensor, is_refused_with_null_where_the_caller_only_tries) {
+    const size_t before = ggml_used_mem(ctx);
+    EXPECT_EQ(ggml::try_new_tensor(ctx, GGML_TYPE_F32, {-1, 1, 1, 1}), nullptr);
+    EXPECT_EQ(ggml::try_new_tensor(ctx, GGML_TYPE_Q4_0, {33, 1, 1, 1}), nullptr);
+    EXPECT_EQ(ggml::try_new_tensor(ctx, GGML_TYPE_F32, {1 << 20, 1, 1, 1}), nullptr) << "no room";
+    EXPECT_EQ(ggml::try_new_tensor(ctx, GGML_TYPE_F32, {INT64_MAX / 4, 1, 1, 1}), nullptr);
+    EXPECT_EQ(ggml_used_mem(ctx), before);
+    const ggml_tensor * t = ggml::try_new_tensor(ctx, GGML_TYPE_F32, {8, 4, 1, 1});
+    ASSERT_NE(t, nullptr);
+    EXPECT_NE(t->data, nullptr);
+    EXPECT_EQ(ggml_nbytes(t), 128u);
 }
 
 TEST_F(NewTensorDeathTest, types_and_dimension_counts_that_do_not_exist_stop) {

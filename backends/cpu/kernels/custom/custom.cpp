@@ -2,6 +2,7 @@
 // with its own number and the number of threads running; GGML_N_TASKS_MAX means all threads. The reference
 // runs it once, as thread 0 of 1.
 #include "backends/cpu/kernel.h"
+#include "runtime/ops/extension_node.h"
 #include "runtime/ops/params.h"
 
 namespace ggml::cpu {
@@ -20,6 +21,8 @@ void call(const CustomParams & p, ggml_tensor * dst, int ith, int nth) { p.fun(d
 
 template <class Params, int kSources>
 bool supports(const ggml_tensor * dst) {
+    // A registered operator looks like a function of the caller, but is not one.
+    if (extension_op(dst) != nullptr) return false;
     const auto p = get_params<Params>(dst);
     for (int i = 0; i < kSources; ++i) {
         if (dst->src[i] == nullptr) return false;

@@ -1,0 +1,74 @@
+// What devices and backends ask the extension core (runtime/backend/extension_seam.h).
+#include "runtime/backend/extension_seam.h"
+
+#include "runtime/backend/interface.h"
+#include "runtime/base/log.h"
+#include "runtime/ext/replay/replay.h"
+#include "runtime/ext/run/run.h"
+#include "runtime/ext/selection/ask.h"
+
+#include <exception>
+
+namespace ggml {
+namespace {
+
+bool some_kernel_supports(const ext::DeviceKernels & kernels, const ggml_tensor * op) {
+    if (op->view_src != nullptr) return false;
+    const ext::Policy & policy = ext::Policy::of_environment();
+    for (const ext::Kernel * kernel : kernels.for_node(op)) {
+        if (policy.allows(*kernel) && ext::ask_supports(*kernel, op, nullptr)) return true;
+    }
+    return false;
+}
+
+ggml_status compute_with_kernels(ggml_backend_t backend, ggml_cgraph * graph) {
+    ext::PlanRequest request;
+    request.backend = backend;
+    request.buft = ggml_backend_get_default_buffer_type(backend);
+    request.graph = graph;
+    request.policy = &ext::Policy::of_environment();
+    request.placed = true;
+    ext::Plan plan(request);
+    ext::select(plan, request);
+    if (!plan.has_extensions) return backend->iface.graph_compute(backend, graph);
+    ext::Verdict why;
+    ggml_status status = ext::prepare(plan, request, &why);
+    std::shared_ptr<ext::Workspace> workspace;
+    if (status == GGML_STATUS_SUCCESS && plan.workspace_bytes > 0) {
+        workspace = ext::Workspace::allocate(request.buft, plan.workspace_bytes, &why);
+        if (workspace == nullptr) status = GGML_STATUS_ALLOC_FAILED;
+    }
+    if (status != GGML_STATUS_SUCCESS) {
+        GGML_LOG_ERROR("ggml_ext: %s\n", why.message().c_str());
+        return status;
+    }
+    status = ext::run(plan, workspace.get(), nullptr);
+    // State and workspace end with this call, so queued work has to be done by then, also after a failure.
+    ggml_backend_synchronize(backend);
+    return status;
+}
+
+} // namespace
+
+bool device_supports_op(ggml_backend_dev_t device, const ggml_tensor * op) {
+    ext::freeze(device, ext::Frozen::capability_query);
+    const ext::DeviceKernels * kernels = ext::kernels_of(device);
+    if (kernels != nullptr && ext::asks_itself(device, op)) return false;
+    if (device->iface.supports_op(device, op)) return true;
+    return kernels != nullptr && some_kernel_supports(*kernels, op);
+}
+
+ggml_status compute_graph(ggml_backend_t backend, ggml_cgraph * graph) {
+    ext::freeze(backend->device, ext::Frozen::direct_compute);
+    if (ext::kernels_of(backend->device) == nullptr) return backend->iface.graph_compute(backend, graph);
+    try {
+        return compute_with_kernels(backend, graph);
+    } catch (const std::exception & e) {
+        GGML_LOG_ERROR("ggml_ext: out of memory while planning %d nodes (%s)\n", graph->n_nodes, e.what());
+        return GGML_STATUS_ALLOC_FAILED;
+    }
+}
+
+void forget_backend(ggml_backend_t backend) { ext::release_recordings(backend); }
+
+} // namespace ggml

@@ -1,0 +1,33 @@
+// Choosing what computes one node. Promise: a pure function of metadata, registrations and policy. Order:
+// priority, supports, preferred, native; equal priorities in order of registration.
+#pragma once
+
+#include "runtime/ext/registry/registry.h"
+#include "runtime/ext/verdict/verdict.h"
+
+#include <string>
+#include <vector>
+
+namespace ggml::ext {
+
+// What may be used. The default comes from the environment; a scheduler can have its own.
+struct Policy {
+    bool kernels = true; // kernels of nodes that the device itself runs too
+    bool fusion = true;
+    bool replay = true;
+    std::vector<std::string> disabled; // names of kernels and rules
+
+    bool allows(const Kernel & kernel) const;
+    static const Policy & of_environment();
+};
+
+struct Candidate {
+    const Kernel * kernel;
+    Verdict verdict; // why it was not chosen
+};
+
+// Null: the device itself, if anybody. losers: null when nobody asks.
+const Kernel * choose(ggml_backend_dev_t device, const DeviceKernels & kernels, const ggml_tensor * node,
+                      const Policy & policy, std::vector<Candidate> * losers);
+
+} // namespace ggml::ext
