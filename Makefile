@@ -1,38 +1,45 @@
-# The front door. CMake does the work; every target is one line you could type yourself.
+# The front door. CMake does the work; scripts/build turns its commonest failures into one line of advice.
+#   JOBS=N      parallel jobs of compiling and testing (all processors)
+#   PREFIX=DIR  where `make install` installs (/usr/local)
 
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 
-.PHONY: all build deps demo test test-asan fuzz bench format check clean install
+export JOBS
+
+.PHONY: all build deps deps-demo demo test test-asan fuzz bench format check clean install
+
+# Targets run one after the other in the order they are written, whatever -j says: packages before builds, and never
+# two builds in one folder. Parallel work happens inside each of them.
+.NOTPARALLEL:
 
 all: build
 
-build/build.ninja: CMakePresets.json
-	cmake --preset release
+build:
+	scripts/build release
 
-build: build/build.ninja
-	cmake --build --preset release -j $(JOBS)
-
-# Asks for nothing when the packages are there already.
+# These ask for nothing when the packages are there already.
 deps:
 	scripts/install-deps
+deps-demo:
+	scripts/install-deps demo
 
-# From a fresh clone: packages, build, and a program that uses the runtime end to end.
-demo: deps build
+# From a fresh clone: packages, the library, and a program that uses it end to end.
+demo: deps-demo
+	scripts/build demo ggml-demo
 	build/bin/ggml-demo
 
 test: deps build
 	ctest --preset release -j $(JOBS)
 
 test-asan: deps
-	cmake --preset asan
-	cmake --build --preset asan -j $(JOBS)
+	scripts/build asan
 	ctest --preset asan -j $(JOBS)
 
 # Runs each fuzzer for FUZZ_SECONDS over its seed corpus.
 FUZZ_SECONDS ?= 60
 fuzz: deps
-	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS)
+	scripts/build fuzz fuzzers
 	scripts/run-fuzzers build-fuzz $(FUZZ_SECONDS)
 
 bench: deps build
@@ -48,8 +55,9 @@ check:
 	scripts/check-names
 	scripts/check-words
 
-install: build
-	cmake --install build
+install:
+	scripts/build demo ggml
+	scripts/install "$(PREFIX)"
 
 clean:
 	rm -rf build build-debug build-asan build-fuzz

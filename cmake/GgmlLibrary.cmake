@@ -8,7 +8,8 @@ add_library(ggml $<TARGET_OBJECTS:ggml_runtime> $<TARGET_OBJECTS:ggml_cpu>)
 add_library(ggml::ggml ALIAS ggml)
 target_include_directories(ggml PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(ggml PRIVATE ${ggml_private_libraries})
+# Only for this build: users of the installed package get them from ggml-config.cmake.
+target_link_libraries(ggml PRIVATE "$<BUILD_INTERFACE:${ggml_private_libraries}>")
 
 # Tests look inside rooms, which a shared library with hidden visibility does not allow.
 if(BUILD_SHARED_LIBS)
@@ -25,7 +26,7 @@ endif()
 # Installation: headers, library, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
-set(ggml_public_headers ggml.h ggml-alloc.h ggml-backend.h ggml-cpp.h ggml-cpu.h ggml-graph.h ggml-sched.h gguf.h)
+set(ggml_public_headers ggml.h ggml-alloc.h ggml-backend.h ggml-cpp.h ggml-cpu.h ggml-ext.h ggml-ext-reasons.h ggml-ext-tools.h ggml-graph.h ggml-sched.h gguf.h)
 list(TRANSFORM ggml_public_headers PREPEND ${PROJECT_SOURCE_DIR}/include/)
 set_target_properties(ggml PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     PUBLIC_HEADER "${ggml_public_headers}")
@@ -34,6 +35,7 @@ install(TARGETS ggml EXPORT ggml-targets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT ggml-targets NAMESPACE ggml:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ggml)
+include(PackageLibraries)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ggml-config.cmake.in
     ${PROJECT_BINARY_DIR}/ggml-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ggml)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ggml-config-version.cmake COMPATIBILITY SameMinorVersion)

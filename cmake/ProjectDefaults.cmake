@@ -32,6 +32,10 @@ if(CONVROT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER ${CONVROT_CCACHE})
 endif()
 
+# Messages name their place in the sources from the root, not where this machine keeps them. Debug information keeps
+# whole paths, by which debuggers find the files.
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+
 # Sums are compared bit for bit across thread counts and with scalar references: a compiler that
 # contracts a*b+c to fma in one translation unit and not in another would break that.
 add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)

@@ -1,4 +1,5 @@
 #include "runtime/base/check.h"
+#include "runtime/base/text.h"
 
 #include <atomic>
 #include <cstdarg>
@@ -9,20 +10,6 @@
 namespace {
 
 std::atomic<ggml_abort_callback_t> abort_callback{nullptr};
-
-void append_operand(std::string & text, const ggml_tensor * t) {
-    if (t == nullptr) {
-        text += "none";
-        return;
-    }
-    text += ggml_type_name(t->type);
-    text += " [";
-    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
-        if (i > 0) text += ", ";
-        text += std::to_string(t->ne[i]);
-    }
-    text += ']';
-}
 
 } // namespace
 
@@ -59,7 +46,7 @@ void shape_failure(const char * file, int line, const char * op, const char * re
     std::string shapes;
     for (const ggml_tensor * t : operands) {
         shapes += shapes.empty() ? ": " : ", ";
-        append_operand(shapes, t);
+        shapes += describe_tensor(t);
     }
     ggml_abort(file, line, "%s: %s%s", op, reason, shapes.c_str());
 }

@@ -19,4 +19,11 @@ std::string format_text(const char * format, va_list args) {
     return text;
 }
 
+std::string describe_tensor(const ggml_tensor * t) {
+    if (t == nullptr) return "none";
+    std::string text = ggml_type_name(t->type);
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) text += (i == 0 ? " [" : ", ") + std::to_string(t->ne[i]);
+    return text + "]";
+}
+
 } // namespace ggml

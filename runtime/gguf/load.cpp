@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <new>
+#include <sys/stat.h>
 
 namespace ggml::gguf {
 namespace {
@@ -100,6 +101,12 @@ gguf_context * open(Source & source, const char * name, const gguf_init_params &
     return nullptr;
 }
 
+// A folder can be opened, and only reading it fails.
+bool is_folder(FILE * file) {
+    struct stat about;
+    return fstat(fileno(file), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 gguf_context * open_file(FILE * file, const char * name, const gguf_init_params & params) {
     const off_t start = ftello(file);
     if (start < 0 || fseeko(file, 0, SEEK_END) != 0) {
@@ -135,7 +142,11 @@ gguf_context * gguf_init_from_file(const char * fname, gguf_init_params params) 
         GGML_LOG_ERROR("%s: the file cannot be opened: %s\n", fname, std::strerror(errno));
         return nullptr;
     }
-    gguf_context * gguf = ggml::gguf::open_file(file, fname, params);
+    gguf_context * gguf = nullptr;
+    if (ggml::gguf::is_folder(file))
+        GGML_LOG_ERROR("%s is a folder, not a GGUF file\n", fname);
+    else
+        gguf = ggml::gguf::open_file(file, fname, params);
     std::fclose(file);
     return gguf;
 }

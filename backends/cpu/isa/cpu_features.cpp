@@ -78,11 +78,15 @@ void cap_highway(const CpuFeatures & f, Isa cap) {
 Isa cap_from_environment() {
     const EnvSetting & setting = env_setting(EnvId::cpu_isa);
     if (!setting.status.ok()) GGML_LOG_ERROR("%s\n", setting.status.message().c_str());
-    const char * value = env_variable(EnvId::cpu_isa).values[size_t(setting.index)];
+    const EnvVariable & variable = env_variable(EnvId::cpu_isa);
+    const char * value = variable.values[size_t(setting.index)];
     for (int i = 0; i <= int(Isa::all); ++i) {
         if (std::strcmp(value, kIsaNames[i]) != 0) continue;
         if (has_level(detected_features(), Isa(i))) return Isa(i);
-        GGML_LOG_ERROR("GGML_CPU_ISA=%s: this processor has no %s; using what it has\n", value, value);
+        const Status status =
+            failure("env.unavailable_value", "%s=%s: this processor does not have it; using %s",
+                    variable.name, value, variable.values[0]);
+        GGML_LOG_ERROR("%s\n", status.message().c_str());
     }
     return Isa::all;
 }

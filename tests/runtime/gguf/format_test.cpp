@@ -356,5 +356,12 @@ TEST(gguf_format, a_missing_file_is_named_with_its_reason) {
     EXPECT_NE(log.text.find("No such file"), std::string::npos);
 }
 
+TEST(gguf_format, a_folder_is_called_a_folder) {
+    const std::string folder = std::filesystem::temp_directory_path().string();
+    LogCapture log;
+    EXPECT_EQ(gguf_init_from_file(folder.c_str(), {true, nullptr}), nullptr);
+    EXPECT_EQ(log.text, folder + " is a folder, not a GGUF file\n");
+}
+
 } // namespace
 } // namespace ggml::test
