@@ -913,7 +913,7 @@ GGML_API struct ggml_tensor * ggml_rope_ext_inplace(struct ggml_context * ctx, s
                                                     float beta_fast, float beta_slow);
 // Several position axes: b I32 [4 * tokens], one axis after the other; sections counts the pairs of each
 // axis. MROPE: runs of pairs per axis; IMROPE: axes interleaved; VISION: two axes, frequencies restart per
-// axis, n_dims is half a head. Pairs are always NEOX ones.
+// axis, n_dims is half a head and the number of pairs (and of c). Pairs are always NEOX ones.
 GGML_API struct ggml_tensor * ggml_rope_multi(struct ggml_context * ctx, struct ggml_tensor * a,
                                               struct ggml_tensor * b, struct ggml_tensor * c, int n_dims,
                                               int sections[GGML_MROPE_SECTIONS], int mode, int n_ctx_orig,
@@ -933,7 +933,8 @@ GGML_API void ggml_rope_yarn_corr_dims(int n_dims, int n_ctx_orig, float freq_ba
 
 // ---- convolution ------------------------------------------------------------------------------------------
 // s stride, p padding with zeros on both sides, d dilation; 0 is width, 1 height, 2 depth. An output
-// dimension is (in + 2p - d (k - 1) - 1) / s + 1.
+// dimension is (in + 2p - d (k - 1) - 1) / s + 1. Operators that convolve directly leave out kernel elements
+// over padding; by im2col they are multiplied by zero, which is NaN for infinite or NaN ones.
 
 // Patches of b as rows for ggml_mul_mat with kernel a (only its shape matters).
 // 2D: a [kw, kh, c, o], b [w, h, c, n] -> [kw*kh*c, ow, oh, n]. 1D: a [k, c, o], b [w, c, n] -> [k*c, ow, n].

@@ -14,21 +14,19 @@ std::span<std::byte> Scratch::reserve(size_t bytes) {
     if (bytes > size_) {
         data_.reset();
         size_ = 0;
-        const size_t rounded = align_up(bytes, kScratchAlignment);
+        size_t rounded = 0;
+        if (!checked_align_up(bytes, kScratchAlignment, rounded)) return {};
         data_.reset(static_cast<std::byte *>(std::aligned_alloc(kScratchAlignment, rounded)));
-        if (data_ == nullptr) {
-            GGML_LOG_ERROR("CPU: cannot allocate %zu bytes of scratch memory\n", rounded);
-            return {};
-        }
+        if (data_ == nullptr) return {};
         size_ = rounded;
     }
     return {data_.get(), size_};
 }
 
 ggml_status backend_compute(CpuBackend & backend, ggml_tensor * const * nodes, int n_nodes) {
-    const size_t bytes = scratch_bytes(nodes, n_nodes, backend.n_threads, backend.use_ref);
-    const std::span<std::byte> scratch = backend.scratch.reserve(bytes);
-    if (scratch.size() < bytes) return GGML_STATUS_ALLOC_FAILED;
+    const ScratchNeed need = scratch_need(nodes, n_nodes, backend.n_threads, backend.use_ref);
+    const std::span<std::byte> scratch = backend.scratch.reserve(need.bytes);
+    if (scratch.size() < need.bytes) return report_no_scratch(need);
     const Team team(backend.n_threads, backend.abort, backend.abort_data);
     return run_nodes(KernelContext{team, scratch}, nodes, n_nodes, backend.use_ref);
 }

@@ -4,6 +4,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
 #include "runtime/graph/graph.h"
+#include "runtime/tensor/context.h"
 
 #include <cstdint>
 
@@ -23,6 +24,13 @@ int thread_count(int n_threads, const ggml_threadpool * threadpool) {
     return n_threads < GGML_MAX_N_THREADS ? n_threads : GGML_MAX_N_THREADS;
 }
 
+// The caller may switch to the reference after planning, so the buffer must do for both.
+ScratchNeed plan_need(const ggml_cgraph * graph, int n_threads) {
+    const ScratchNeed fast = scratch_need(graph->nodes, graph->n_nodes, n_threads, false);
+    const ScratchNeed reference = scratch_need(graph->nodes, graph->n_nodes, n_threads, true);
+    return fast.bytes > reference.bytes ? fast : reference;
+}
+
 } // namespace
 } // namespace ggml::cpu
 
@@ -32,10 +40,7 @@ ggml_cplan ggml_graph_plan(const ggml_cgraph * cgraph, int n_threads, ggml_threa
     ggml_cplan plan = {};
     plan.n_threads = ggml::cpu::thread_count(n_threads, threadpool);
     plan.threadpool = threadpool;
-    // The caller may switch to the reference after planning, so the buffer must do for both.
-    const size_t fast = ggml::cpu::scratch_bytes(cgraph->nodes, cgraph->n_nodes, plan.n_threads, false);
-    const size_t reference = ggml::cpu::scratch_bytes(cgraph->nodes, cgraph->n_nodes, plan.n_threads, true);
-    plan.work_size = fast > reference ? fast : reference;
+    plan.work_size = ggml::cpu::plan_need(cgraph, plan.n_threads).bytes;
     return plan;
 }
 
@@ -46,13 +51,14 @@ ggml_status ggml_graph_compute(ggml_cgraph * cgraph, ggml_cplan * cplan) {
         return GGML_STATUS_FAILED;
     }
     // The caller owns the plan and may have changed it: more threads need more memory.
-    const size_t needed =
-        ggml::cpu::scratch_bytes(cgraph->nodes, cgraph->n_nodes, cplan->n_threads, cplan->use_ref);
+    const ggml::cpu::ScratchNeed need =
+        ggml::cpu::scratch_need(cgraph->nodes, cgraph->n_nodes, cplan->n_threads, cplan->use_ref);
+    if (need.bytes == SIZE_MAX) return ggml::cpu::report_no_scratch(need);
     const size_t given = cplan->work_data != nullptr ? cplan->work_size : 0;
-    if (given < needed || given < cplan->work_size) {
+    if (given < need.bytes || given < cplan->work_size) {
         GGML_LOG_ERROR("ggml_graph_compute: a work buffer of %zu bytes was given, %zu were planned and %d "
                        "threads need %zu\n",
-                       given, cplan->work_size, cplan->n_threads, needed);
+                       given, cplan->work_size, cplan->n_threads, need.bytes);
         return GGML_STATUS_FAILED;
     }
     const ggml::cpu::Team team(cplan->n_threads, cplan->abort_callback, cplan->abort_callback_data);
@@ -62,7 +68,12 @@ ggml_status ggml_graph_compute(ggml_cgraph * cgraph, ggml_cplan * cplan) {
 
 ggml_status ggml_graph_compute_with_ctx(ggml_context * ctx, ggml_cgraph * cgraph, int n_threads) {
     ggml_cplan plan = ggml_graph_plan(cgraph, n_threads, nullptr);
-    if (plan.work_size > 0) plan.work_data = static_cast<uint8_t *>(ggml_new_buffer(ctx, plan.work_size));
+    if (plan.work_size > 0) {
+        plan.work_data =
+            static_cast<uint8_t *>(ggml::arena_try_new(ctx, GGML_OBJECT_TYPE_WORK_BUFFER, plan.work_size));
+        if (plan.work_data == nullptr)
+            return ggml::cpu::report_no_scratch(ggml::cpu::plan_need(cgraph, plan.n_threads));
+    }
     return ggml_graph_compute(cgraph, &plan);
 }
 

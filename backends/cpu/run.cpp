@@ -1,6 +1,8 @@
 #include "backends/cpu/run.h"
 
 #include "runtime/base/log.h"
+#include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/graph/graph.h"
 #include "runtime/tensor/blocks.h"
 #include "runtime/tensor/types.h"
@@ -48,10 +50,18 @@ const ggml_tensor * first_misaligned(const ggml_tensor * node) {
     return nullptr;
 }
 
+std::string describe_sources(const ggml_tensor * node) {
+    std::string text;
+    for (const ggml_tensor * src : node->src) {
+        if (src != nullptr) text += (text.empty() ? "" : ", ") + describe_tensor(src);
+    }
+    return text.empty() ? "nothing" : text;
+}
+
 } // namespace
 
-size_t scratch_bytes(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref) {
-    size_t most = 0;
+ScratchNeed scratch_need(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref) {
+    ScratchNeed most{0, nullptr};
     for (int i = 0; i < n_nodes; ++i) {
         if (!runs_code(nodes[i])) continue;
         const OpKernels * kernels = find_kernels(nodes[i]->op);
@@ -59,19 +69,28 @@ size_t scratch_bytes(ggml_tensor * const * nodes, int n_nodes, int n_threads, bo
         const ScratchFn scratch = use_ref ? kernels->reference_scratch : kernels->scratch;
         if (scratch == nullptr || !kernels->supports(nodes[i])) continue;
         const size_t bytes = scratch(nodes[i], n_threads);
-        if (bytes > most) most = bytes;
+        if (bytes > most.bytes) most = {bytes, nodes[i]};
     }
-    return most == 0 ? 0 : most + kScratchAlignment;
+    if (most.bytes > 0) most.bytes = saturating_add(most.bytes, kScratchAlignment);
+    return most;
+}
+
+ggml_status report_no_scratch(const ScratchNeed & need) {
+    const char *op = ggml_op_desc(need.node), *name = need.node->name;
+    if (need.bytes == SIZE_MAX)
+        GGML_LOG_ERROR("CPU: %s '%s' needs more scratch memory than can be counted\n", op, name);
+    else
+        GGML_LOG_ERROR("CPU: no memory for %zu bytes of scratch that %s '%s' needs\n", need.bytes, op, name);
+    return GGML_STATUS_ALLOC_FAILED;
 }
 
 ggml_status run_node(const KernelContext & ctx, ggml_tensor * node, bool use_ref) {
     if (!runs_code(node)) return GGML_STATUS_SUCCESS;
     const OpKernels * kernels = find_kernels(node->op);
     if (kernels == nullptr || !kernels->supports(node)) {
-        const ggml_tensor * a = node->src[0];
-        GGML_LOG_ERROR("CPU: no kernel for %s '%s' (%s from %s) with these shapes and parameters\n",
-                       ggml_op_desc(node), node->name, ggml_type_name(node->type),
-                       a != nullptr ? ggml_type_name(a->type) : "nothing");
+        GGML_LOG_ERROR("CPU: no kernel for %s '%s' with these types, shapes and parameters: %s from %s\n",
+                       ggml_op_desc(node), node->name, describe_tensor(node).c_str(),
+                       describe_sources(node).c_str());
         return GGML_STATUS_FAILED;
     }
     if (!has_addresses(node)) {

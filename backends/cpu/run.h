@@ -7,11 +7,19 @@
 
 namespace ggml::cpu {
 
-// Alignment of the scratch kernels see; scratch_bytes includes the slack to reach it from any address.
+// Alignment of the scratch kernels see; scratch_need includes the slack to reach it from any address.
 inline constexpr size_t kScratchAlignment = 64;
 
-// Most scratch any node of nodes[0, n) needs, plus alignment slack; 0 when none needs any.
-size_t scratch_bytes(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref);
+// Most scratch any node of nodes[0, n) needs, plus alignment slack, and the node that needs it; 0 and null
+// when none needs any. SIZE_MAX: more than can be counted.
+struct ScratchNeed {
+    size_t bytes;
+    const ggml_tensor * node;
+};
+ScratchNeed scratch_need(ggml_tensor * const * nodes, int n_nodes, int n_threads, bool use_ref);
+
+// Logs that this much scratch is not to be had, and for which node. Returns ALLOC_FAILED.
+ggml_status report_no_scratch(const ScratchNeed & need);
 
 // Runs one node. Nodes that only describe storage, are not marked for computing or have no elements succeed
 // at once.

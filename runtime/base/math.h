@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace ggml {
 
@@ -29,6 +30,30 @@ constexpr size_t align_up(size_t value, size_t unit) { return (value + unit - 1)
     if (!checked_add(value, unit - 1, out)) return false;
     out &= ~(unit - 1);
     return true;
+}
+
+// Sizes of what nobody has allocated yet may be absurd: these stick at SIZE_MAX, which no allocator grants.
+// Arguments are not negative.
+template <class... T>
+[[nodiscard]] constexpr size_t saturating_mul(T... factors) {
+    size_t product = 1;
+    for (const size_t factor : {size_t(factors)...}) {
+        if (__builtin_mul_overflow(product, factor, &product)) product = SIZE_MAX;
+    }
+    return product;
+}
+
+template <class... T>
+[[nodiscard]] constexpr size_t saturating_add(T... terms) {
+    size_t sum = 0;
+    for (const size_t term : {size_t(terms)...}) {
+        if (__builtin_add_overflow(sum, term, &sum)) sum = SIZE_MAX;
+    }
+    return sum;
+}
+
+[[nodiscard]] constexpr size_t saturating_align_up(size_t value, size_t unit) {
+    return value > SIZE_MAX - (unit - 1) ? SIZE_MAX : align_up(value, unit);
 }
 
 constexpr bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }

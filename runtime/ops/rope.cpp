@@ -20,7 +20,9 @@ void check_rope(const ggml_tensor * a, const ggml_tensor * b, const ggml_tensor 
     const int64_t positions_per_token = p.mode & GGML_ROPE_TYPE_MROPE ? GGML_MROPE_SECTIONS : 1;
     GGML_SHAPE_CHECK(Extent(a->ne[2]) * positions_per_token == b->ne[0], name,
                      "the number of positions does not match the tokens", a, b, c);
-    GGML_SHAPE_CHECK(!c || (c->type == GGML_TYPE_F32 && c->ne[0] >= p.n_dims / 2), name,
+    // Vision rope rotates the whole head, n_dims pairs; the other modes n_dims elements.
+    const int64_t pairs = p.mode == GGML_ROPE_TYPE_VISION ? p.n_dims : p.n_dims / 2;
+    GGML_SHAPE_CHECK(!c || (c->type == GGML_TYPE_F32 && c->ne[0] >= pairs), name,
                      "there is not one f32 frequency factor per pair", a, b, c);
 }
 

@@ -105,6 +105,18 @@ TEST_F(Plan, more_threads_than_were_planned_for_are_refused_when_the_work_buffer
     EXPECT_EQ(ggml_graph_compute(graph, &plan), GGML_STATUS_FAILED);
 }
 
+TEST_F(Plan, a_node_without_a_kernel_is_reported_with_every_type_and_shape) {
+    ggml_tensor * a = ggml_set_name(ggml_new_tensor_2d(ctx, GGML_TYPE_I8, 64, 3), "a");
+    ggml_tensor * b = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 64, 2);
+    ggml_tensor * product = ggml_set_name(ggml_mul_mat(ctx, a, b), "product");
+    ggml::test::LogCapture log;
+    EXPECT_EQ(ggml_graph_compute_with_ctx(ctx, graph_of(product), 1), GGML_STATUS_FAILED);
+    EXPECT_NE(log.text.find("no kernel for MUL_MAT 'product' with these types, shapes and parameters: "
+                            "f32 [3, 2, 1, 1] from i8 [64, 3, 1, 1], f32 [64, 2, 1, 1]\n"),
+              std::string::npos)
+        << log.text;
+}
+
 TEST_F(Plan, misaligned_tensors_fail_with_their_name_instead_of_being_read) {
     ggml_tensor * floats = filled(1, 64);
     ggml_tensor * blocks = ggml_set_zero(ggml_new_tensor_1d(ctx, GGML_TYPE_Q8_0, 128));

@@ -36,6 +36,12 @@ TEST(abort_death_test, cuts_a_message_that_is_too_long) {
     EXPECT_DEATH(ggml_abort("f.c", 1, "%s", longer.c_str()), "f\\.c:1: x+");
 }
 
+TEST(abort_death_test, places_in_the_library_are_named_from_the_root_of_the_sources) {
+    const ggml_tensor empty = shaped(GGML_TYPE_F32, 0, 1);
+    EXPECT_DEATH(ggml_unravel_index(&empty, 0, nullptr, nullptr, nullptr, nullptr),
+                 "^runtime/tensor/layout\\.cpp:[0-9]+: ggml_unravel_index: ");
+}
+
 TEST(abort_callback, is_exchanged_for_the_previous_one) {
     EXPECT_EQ(ggml_set_abort_callback(announce), nullptr);
     EXPECT_EQ(ggml_set_abort_callback(nullptr), announce);

@@ -30,6 +30,19 @@ TEST(math, alignment_rounds_up_and_refuses_to_wrap) {
     EXPECT_FALSE(checked_align_up(kMax - 14, 16, out));
 }
 
+TEST(math, saturating_sizes_stick_at_the_largest_one) {
+    EXPECT_EQ(saturating_mul(3, int64_t(5), sizeof(float)), 60u);
+    EXPECT_EQ(saturating_mul(int64_t(1) << 62, 4), kMax);
+    EXPECT_EQ(saturating_mul(int64_t(1) << 62, 4, 2), kMax);
+    EXPECT_EQ(saturating_mul(int64_t(1) << 62, 4, 0), 0u);
+    EXPECT_EQ(saturating_add(kMax, 0), kMax);
+    EXPECT_EQ(saturating_add(kMax - 1, 1, 1), kMax);
+    EXPECT_EQ(saturating_add(1, 2, 3), 6u);
+    EXPECT_EQ(saturating_align_up(kMax - 15, 16), kMax - 15);
+    EXPECT_EQ(saturating_align_up(kMax - 14, 16), kMax);
+    EXPECT_EQ(saturating_align_up(kMax, 64), kMax);
+}
+
 TEST(math, powers_of_two_are_recognised) {
     EXPECT_FALSE(is_power_of_two(0));
     EXPECT_TRUE(is_power_of_two(1));

@@ -86,6 +86,21 @@ TEST_F(Rope, refuses_odd_modes_and_short_frequency_factors) {
     expect_stops({"ggml_rope"}, [&] { extended(64, 0, pos, g.input("c", {32, 1, 1, 1}, GGML_TYPE_F16)); });
 }
 
+TEST_F(Rope, vision_takes_one_frequency_factor_for_each_pair_of_the_whole_head) {
+    const auto vision = [&](ggml_tensor * c) {
+        return ggml_rope_multi(g, a, pos4, c, 32, sections, GGML_ROPE_TYPE_VISION, 4096, 5000.0f, 0.5f, 0.25f,
+                               1.5f, 32.0f, 1.0f);
+    };
+    EXPECT_EQ(vision(freqs)->src[2], freqs);
+    for (const int64_t too_few : {16, 31}) {
+        ggml_tensor * c = g.input("c", {too_few, 1, 1, 1});
+        expect_stops({"ggml_rope", "one f32 frequency factor per pair"}, [&] { vision(c); });
+        // Half as many pairs in the other modes of the same n_dims.
+        ggml_rope_multi(g, a, pos4, c, 32, sections, GGML_ROPE_TYPE_MROPE, 4096, 5000.0f, 0.5f, 0.25f, 1.5f,
+                        32.0f, 1.0f);
+    }
+}
+
 TEST_F(Rope, offset_is_stored_last_and_stays_inside_the_head) {
     ggml_tensor * t = ggml_rope(g, a, pos, 32, 0);
     EXPECT_EQ(ggml_rope_set_offset(t, 32), t);

@@ -26,8 +26,8 @@ Params params_of(const AttentionShape & s) {
 }
 
 int n_tasks(const AttentionShape & s, const Plan & plan, int n_threads) {
-    const int64_t work = s.n_head * s.n_batch * s.n_q * s.n_kv * (s.d + s.dv);
-    return int(std::min<int64_t>({n_threads, plan.n_items(), 1 + work / kTaskWork}));
+    const size_t work = saturating_mul(s.n_head, s.n_batch, s.n_q, s.n_kv, s.d + s.dv);
+    return int(std::min<int64_t>({n_threads, plan.n_items(), 1 + int64_t(work / kTaskWork)}));
 }
 
 // Query number `i` of a unit. Heads come first: consecutive queries share a mask row's neighbourhood.
@@ -197,7 +197,7 @@ ggml_status flash_attn(const KernelContext & ctx, ggml_tensor * dst) {
 size_t flash_attn_scratch(const ggml_tensor * dst, int n_threads) {
     const AttentionShape s(const_cast<ggml_tensor *>(dst));
     const Plan plan(s);
-    return plan.shared_bytes + size_t(n_tasks(s, plan, n_threads)) * plan.thread_bytes;
+    return saturating_add(plan.shared_bytes, saturating_mul(n_tasks(s, plan, n_threads), plan.thread_bytes));
 }
 
 // Rows are read whole, so elements must lie side by side; rows may lie anywhere their elements can be

@@ -35,7 +35,8 @@ Plan::Plan(const AttentionShape & s) {
     panel = few ? std::max(kChunkKeys, ceil_div(s.n_kv, kMaxChunks)) : kPanelKeys;
     n_panels = std::max<int64_t>(1, ceil_div(s.n_kv, panel));
 
-    const int64_t tile_floats = (s.d + s.dv + 2) * kTileQueries;
+    const auto tile_floats =
+        int64_t(std::min<size_t>(saturating_mul(s.d + s.dv + 2, kTileQueries), INT64_MAX));
     const int64_t tiles = ceil_div(queries_per_unit, kTileQueries);
     const int64_t fitting = std::max<int64_t>(1, kItemBytes / int64_t(sizeof(float)) / tile_floats);
     tiles_per_item = std::clamp<int64_t>(tiles * n_units / kWantedItems, 1, std::min(fitting, tiles));
@@ -48,12 +49,15 @@ Plan::Plan(const AttentionShape & s) {
     k_stride = padded_stride(s.d);
     v_stride = padded_stride(s.dv);
     const int64_t keys = std::min(panel, s.n_kv);
-    const int64_t rows = (convert_k ? keys * k_stride : 0) + (convert_v ? keys * v_stride : 0);
-    const int64_t work = few ? score_stride(keys) * (kFewQueries + 1)
-                             : 2 * keys * kTileQueries + tiles_per_item * tile_floats + query_floats;
-    thread_bytes = align_up(size_t(rows + work) * sizeof(float), 64);
-    const int64_t partial = few ? n_units * n_panels * Partials::floats(int(queries_per_unit), s.dv) : 0;
-    shared_bytes = align_up(size_t(partial) * sizeof(float), 64);
+    const size_t rows = saturating_add(convert_k ? saturating_mul(keys, k_stride) : 0,
+                                       convert_v ? saturating_mul(keys, v_stride) : 0);
+    const size_t work = few ? saturating_mul(score_stride(keys), kFewQueries + 1)
+                            : saturating_add(saturating_mul(keys, 2 * kTileQueries),
+                                             saturating_mul(tiles_per_item, tile_floats), query_floats);
+    thread_bytes = saturating_align_up(saturating_mul(saturating_add(rows, work), sizeof(float)), 64);
+    const size_t partial =
+        few ? saturating_mul(n_units, n_panels, Partials::floats(int(queries_per_unit), s.dv)) : 0;
+    shared_bytes = saturating_align_up(saturating_mul(partial, sizeof(float)), 64);
 }
 
 } // namespace ggml::cpu::attention

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels/attention/shape.h"
 #include "runtime/base/half.h"
+#include "runtime/base/math.h"
 #include "runtime/tensor/types.h"
 
 #include <cmath>
@@ -68,7 +69,7 @@ void attend(const AttentionShape & s, int64_t i, int64_t head, int64_t batch, co
 
 size_t flash_attn_reference_scratch(const ggml_tensor * dst, int) {
     const int64_t d = dst->src[1]->ne[0], dv = dst->src[2]->ne[0];
-    return size_t(dv) * sizeof(double) + size_t(d > dv ? d : dv) * sizeof(float);
+    return saturating_add(saturating_mul(dv, sizeof(double)), saturating_mul(d > dv ? d : dv, sizeof(float)));
 }
 
 ggml_status flash_attn_reference(const KernelContext & ctx, ggml_tensor * dst) {

@@ -1,5 +1,7 @@
-// CONV_2D and CONV_3D through oneDNN, piece by piece (see strip.h).
+// CONV_2D and CONV_3D through oneDNN, piece by piece (see strip.h). Padding is no operand: where the kernel
+// holds infinities or NaN, outputs at the borders are computed again without it (see exact.h).
 #include "backends/cpu/convert.h"
+#include "backends/cpu/kernels/conv/exact.h"
 #include "backends/cpu/kernels/conv/layout.h"
 #include "backends/cpu/kernels/conv/rooms.h"
 #include "backends/cpu/kernels/conv/strip.h"
@@ -24,10 +26,11 @@ struct Sizes {
 
     Sizes(const ConvShape & s, const StripPlan & plan, const StripConv & strip)
         : weights(align_up(strip.packed_weights.get_size(), 64)),
-          src(align_up(plan.src_floats(s) * sizeof(float), 64)),
-          dst(align_up(plan.dst_floats(s) * sizeof(float), 64)),
+          src(align_up(plan.src_floats * sizeof(float), 64)),
+          dst(align_up(plan.dst_floats * sizeof(float), 64)),
           scratchpad(align_up(strip.scratchpad.get_size(), 64)),
           kernel(s.kernel_type == GGML_TYPE_F32 ? 0 : align_up(strip.weights.get_size(), 64)) {}
+    // StripPlan::possible bounds each of them.
     size_t thread() const { return src + dst + scratchpad + kernel; }
 };
 
@@ -39,7 +42,7 @@ struct Job {
     const Sizes sizes;
     std::byte * scratch;
 
-    int64_t n_strips() const { return s.n * plan.n_plane_strips * plan.n_row_strips; }
+    int64_t n_strips() const { return s.n * plan.n_plane_strips * plan.n_row_strips * plan.n_column_strips; }
     int64_t first_channel(int64_t block) const {
         return std::min(block * plan.channels, s.oc - plan.channels);
     }
@@ -48,59 +51,76 @@ struct Job {
         return weights(plan.n_channel_blocks) + size_t(ith) * sizes.thread();
     }
 
-    void pack(int64_t block, std::byte * at) const {
-        char * kernel = s.kernel.data + size_t(first_channel(block)) * s.kernel.nb_outer;
+    // Returns whether all weights of the block are finite.
+    bool pack(int64_t block, std::byte * at) const {
+        char * data = s.kernel.data + size_t(first_channel(block)) * s.kernel.nb_outer;
+        auto * kernel = reinterpret_cast<float *>(data);
+        const auto count = int64_t(strip.weights.get_size() / sizeof(float));
         if (s.kernel_type != GGML_TYPE_F32) {
-            auto * copy = reinterpret_cast<float *>(at);
-            half_to_float_row(reinterpret_cast<const uint16_t *>(kernel), copy,
-                              int64_t(strip.weights.get_size() / sizeof(float)));
-            kernel = reinterpret_cast<char *>(copy);
+            kernel = reinterpret_cast<float *>(at);
+            half_to_float_row(reinterpret_cast<const uint16_t *>(data), kernel, count);
         }
         dnnl::stream stream(strip.engine);
         dnnl::memory from(strip.weights, strip.engine, kernel),
             to(strip.packed_weights, strip.engine, weights(block));
         strip.pack_weights.execute(stream, from, to);
+        return all_finite(kernel, count);
     }
 
     void run(int64_t item, std::byte * at) const {
         const int64_t block = item / n_strips(), i = item % n_strips();
-        const int64_t n = i / (plan.n_plane_strips * plan.n_row_strips);
-        const int64_t z =
-            std::min(i / plan.n_row_strips % plan.n_plane_strips * plan.planes, s.dst.size[2] - plan.planes);
-        const int64_t y = std::min(i % plan.n_row_strips * plan.rows, s.dst.size[1] - plan.rows);
+        const int64_t row_strip = i / plan.n_column_strips, plane_strip = row_strip / plan.n_row_strips;
+        const Corner corner{
+            plane_strip / plan.n_plane_strips,
+            std::min(i % plan.n_column_strips * plan.columns, s.dst.size[0] - plan.columns),
+            std::min(row_strip % plan.n_row_strips * plan.rows, s.dst.size[1] - plan.rows),
+            std::min(plane_strip % plan.n_plane_strips * plan.planes, s.dst.size[2] - plan.planes)};
         auto * src = reinterpret_cast<float *>(at);
         auto * dst = reinterpret_cast<float *>(at + sizes.src);
-        load(n, y, z, src);
+        load(corner, src);
         dnnl::stream stream(strip.engine);
         strip.conv.execute(
             stream, {{DNNL_ARG_SRC, {strip.src, strip.engine, src}},
                      {DNNL_ARG_WEIGHTS, {strip.packed_weights, strip.engine, weights(block)}},
                      {DNNL_ARG_DST, {strip.dst, strip.engine, dst}},
                      {DNNL_ARG_SCRATCHPAD, {strip.scratchpad, strip.engine, at + sizes.src + sizes.dst}}});
-        store(n, first_channel(block), y, z, dst);
+        store(corner, first_channel(block), dst);
     }
 
   private:
+    // Image and first output of a strip.
+    struct Corner {
+        int64_t n, x, y, z;
+    };
+
     // Input rows under a strip, zeros where it hangs over the border.
-    void load(int64_t n, int64_t y0, int64_t z0, float * row) const {
-        const char * image = s.src.data + size_t(n) * s.src.nb_outer;
-        const int64_t row_floats = s.src.size[0] * s.ic;
+    void load(const Corner & at, float * row) const {
+        const char * image = s.src.data + size_t(at.n) * s.src.nb_outer;
+        const int64_t row_floats = plan.in_columns * s.ic;
+        // Input column of the strip's first one, and the strip's columns [begin, end) that lie in the image.
+        const int64_t x0 = s.origin(0, at.x) + plan.pad;
+        const int64_t begin = std::clamp<int64_t>(-x0, 0, plan.in_columns);
+        const int64_t end = std::clamp<int64_t>(s.src.size[0] - x0, begin, plan.in_columns);
         for (int64_t i = 0; i < plan.in_planes * plan.in_rows; ++i, row += row_floats) {
-            const int64_t z = s.origin(2, z0) + i / plan.in_rows, y = s.origin(1, y0) + i % plan.in_rows;
-            if (z < 0 || z >= s.src.size[2] || y < 0 || y >= s.src.size[1]) {
-                std::memset(row, 0, size_t(row_floats) * sizeof(float));
-            } else {
-                row_to_channels_last(image + size_t(z) * s.src.nb[2] + size_t(y) * s.src.nb[1], s.src.nb[0],
-                                     s.src.nb_channel, s.src.size[0], s.ic, row);
+            const int64_t z = s.origin(2, at.z) + i / plan.in_rows, y = s.origin(1, at.y) + i % plan.in_rows;
+            if (z < 0 || z >= s.src.size[2] || y < 0 || y >= s.src.size[1] || begin == end) {
+                std::fill_n(row, row_floats, 0.0f);
+                continue;
             }
+            std::fill(row, row + begin * s.ic, 0.0f);
+            row_to_channels_last(image + size_t(z) * s.src.nb[2] + size_t(y) * s.src.nb[1] +
+                                     size_t(x0 + begin) * s.src.nb[0],
+                                 s.src.nb[0], s.src.nb_channel, end - begin, s.ic, row + begin * s.ic);
+            std::fill(row + end * s.ic, row + row_floats, 0.0f);
         }
     }
 
-    void store(int64_t n, int64_t channel, int64_t y0, int64_t z0, const float * row) const {
-        char * image = s.dst.data + size_t(n) * s.dst.nb_outer + size_t(channel) * s.dst.nb_channel;
-        for (int64_t i = 0; i < plan.planes * plan.rows; ++i, row += s.dst.size[0] * plan.channels) {
-            const int64_t z = z0 + i / plan.rows, y = y0 + i % plan.rows;
-            row_from_channels_last(row, s.dst.size[0], plan.channels,
+    void store(const Corner & at, int64_t channel, const float * row) const {
+        char * image = s.dst.data + size_t(at.n) * s.dst.nb_outer + size_t(channel) * s.dst.nb_channel +
+                       size_t(at.x) * s.dst.nb[0];
+        for (int64_t i = 0; i < plan.planes * plan.rows; ++i, row += plan.columns * plan.channels) {
+            const int64_t z = at.z + i / plan.rows, y = at.y + i % plan.rows;
+            row_from_channels_last(row, plan.columns, plan.channels,
                                    image + size_t(z) * s.dst.nb[2] + size_t(y) * s.dst.nb[1], s.dst.nb[0],
                                    s.dst.nb_channel);
         }
@@ -133,25 +153,35 @@ bool fits_int(int64_t n) { return n >= 0 && n <= INT32_MAX; }
 ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst) {
     const ConvShape s = shape_of_node(dst);
     const StripPlan plan(s);
-    const auto strip = strip_conv(s, plan);
+    if (!plan.possible) {
+        exact_outputs(ctx.team, s, Outputs::all);
+        return GGML_STATUS_SUCCESS;
+    }
+    const auto strip = compile_strip(s, plan);
     if (strip == nullptr) return GGML_STATUS_FAILED;
     const Job job{s, plan, *strip, {s, plan, *strip}, ctx.scratch.data()};
-    const bool packed = for_items(ctx.team, plan.n_channel_blocks,
-                                  [&](int64_t block, int ith) { job.pack(block, job.thread_scratch(ith)); });
+    std::atomic<bool> finite{true};
+    const bool packed = for_items(ctx.team, plan.n_channel_blocks, [&](int64_t block, int ith) {
+        if (!job.pack(block, job.thread_scratch(ith))) finite = false;
+    });
     if (!packed) return GGML_STATUS_FAILED;
     if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
     const bool done = for_items(ctx.team, job.n_strips() * plan.n_channel_blocks,
                                 [&](int64_t item, int ith) { job.run(item, job.thread_scratch(ith)); });
-    return done ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
+    if (!done) return GGML_STATUS_FAILED;
+    if (!finite && has_borders(s)) exact_outputs(ctx.team, s, Outputs::at_borders);
+    return GGML_STATUS_SUCCESS;
 }
 
 size_t conv_dense_scratch(const ggml_tensor * dst, int n_threads) {
     const ConvShape s = shape_of_node(dst);
     const StripPlan plan(s);
-    const auto strip = strip_conv(s, plan);
+    if (!plan.possible) return 0;
+    const auto strip = describe_strip(s, plan);
     if (strip == nullptr) return 0; // conv_dense reports it
     const Sizes sizes(s, plan, *strip);
-    return size_t(plan.n_channel_blocks) * sizes.weights + size_t(n_threads) * sizes.thread();
+    return saturating_add(saturating_mul(plan.n_channel_blocks, sizes.weights),
+                          saturating_mul(n_threads, sizes.thread()));
 }
 
 bool conv_supports(const ggml_tensor * dst) {

@@ -48,7 +48,7 @@ ggml_status conv_2d_dw(const KernelContext & ctx, ggml_tensor * dst) {
 }
 
 size_t conv_2d_dw_scratch(const ggml_tensor * dst, int) {
-    return size_t(ggml_nelements(dst->src[0])) * sizeof(float);
+    return saturating_mul(ggml_nelements(dst->src[0]), sizeof(float));
 }
 
 bool conv_2d_dw_supports(const ggml_tensor * dst) {

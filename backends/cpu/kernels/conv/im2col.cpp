@@ -13,7 +13,7 @@ namespace ggml::cpu::conv {
 namespace {
 
 // Half a second-level cache of prepared rows.
-constexpr int64_t kBlockBytes = 256 * 1024;
+constexpr size_t kBlockBytes = 256 * 1024;
 
 // Outputs along the width that are made from one set of prepared rows: also what threads share out when there
 // are few rows (1-dimensional signals).
@@ -29,15 +29,18 @@ struct Im2colPlan {
         segment = std::min(kSegment, s.out[0]);
         n_segments = ceil_div(s.out[0], kSegment);
         row_width = (segment - 1) * s.stride[0] + (s.kernel[0] - 1) * s.dilation[0] + 1;
-        const int64_t per_channel =
-            row_width * s.kernel[1] * s.kernel[2] * int64_t(ggml_type_size(s.dst->type));
-        channels = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(1, per_channel), 1, s.channels);
+        const size_t per_channel = row_bytes(s, 1);
+        channels =
+            std::clamp<int64_t>(int64_t(kBlockBytes / std::max<size_t>(1, per_channel)), 1, s.channels);
         staging_floats = row_width;
     }
+    // Prepared rows of so many channels.
+    size_t row_bytes(const Im2colShape & s, int64_t n_channels) const {
+        return saturating_mul(row_width, s.kernel[1], s.kernel[2], n_channels, ggml_type_size(s.dst->type));
+    }
     size_t thread_bytes(const Im2colShape & s) const {
-        const auto rows =
-            size_t(row_width * s.kernel[1] * s.kernel[2] * channels) * ggml_type_size(s.dst->type);
-        return align_up(rows, 64) + align_up(size_t(staging_floats) * sizeof(float), 64);
+        return saturating_add(saturating_align_up(row_bytes(s, channels), 64),
+                              saturating_align_up(saturating_mul(staging_floats, sizeof(float)), 64));
     }
 };
 
@@ -147,8 +150,7 @@ struct RowJob {
 template <class To>
 ggml_status run_rows(const KernelContext & ctx, const Im2colShape & s) {
     const Im2colPlan plan(s);
-    const size_t row_bytes =
-        align_up(size_t(plan.row_width * s.kernel[1] * s.kernel[2] * plan.channels) * sizeof(To), 64);
+    const size_t row_bytes = align_up(plan.row_bytes(s, plan.channels), 64);
     const int64_t jobs = s.n * s.out[2] * s.out[1] * plan.n_segments;
     const int64_t work = plan.segment * s.channels * s.taps();
     const int64_t grain = 1 + kParallelGrain / (work + 1);
@@ -181,7 +183,7 @@ ggml_status im2col(const KernelContext & ctx, ggml_tensor * dst) {
 
 size_t im2col_scratch(const ggml_tensor * dst, int n_threads) {
     const Im2colShape s(const_cast<ggml_tensor *>(dst));
-    return size_t(n_threads) * Im2colPlan(s).thread_bytes(s);
+    return saturating_mul(n_threads, Im2colPlan(s).thread_bytes(s));
 }
 
 bool im2col_supports(const ggml_tensor * dst) {

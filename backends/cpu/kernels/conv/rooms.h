@@ -16,7 +16,9 @@ ggml_status col2im_1d(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status col2im_1d_reference(const KernelContext & ctx, ggml_tensor * dst);
 
 // CONV_2D and CONV_3D. The kernel is oneDNN's; inputs are rounded to nothing less than F32, whatever the
-// kernel's type.
+// kernel's type. Taps over padding take no part in a sum, here and in CONV_2D_DW: an infinite or NaN weight
+// reaches only outputs for which it meets the input. (IM2COL writes padding as zeros, and a product with
+// those weights is NaN.)
 bool conv_supports(const ggml_tensor * dst);
 ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst);
 ggml_status conv_reference(const KernelContext & ctx, ggml_tensor * dst); // CONV_2D_DW too

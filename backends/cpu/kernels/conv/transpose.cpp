@@ -34,9 +34,12 @@ struct TransposePlan {
         pixels = std::min(kProductPixels, s.pixels());
         copy_kernel = s.kernel->type != GGML_TYPE_F32 || !ggml_is_contiguous(s.kernel);
         copy_src = !ggml_is_contiguous(s.src);
-        kernel_bytes = copy_kernel ? align_up(size_t(s.ic * s.oc * s.taps()) * sizeof(float), 64) : 0;
-        src_bytes = copy_src ? align_up(size_t(s.n * s.ic * s.pixels()) * sizeof(float), 64) : 0;
-        thread_bytes = align_up(size_t(channels * s.taps() * pixels) * sizeof(float), 64);
+        const auto floats = [](auto... sizes) {
+            return saturating_align_up(saturating_mul(sizes..., sizeof(float)), 64);
+        };
+        kernel_bytes = copy_kernel ? floats(s.ic, s.oc, s.taps()) : 0;
+        src_bytes = copy_src ? floats(s.n, s.ic, s.pixels()) : 0;
+        thread_bytes = floats(channels, s.taps(), pixels);
     }
 };
 
@@ -163,7 +166,7 @@ ggml_status conv_transpose(const KernelContext & ctx, ggml_tensor * dst) {
 size_t conv_transpose_scratch(const ggml_tensor * dst, int n_threads) {
     const TransposeShape s(const_cast<ggml_tensor *>(dst));
     const TransposePlan plan(s);
-    return plan.kernel_bytes + plan.src_bytes + size_t(n_threads) * plan.thread_bytes;
+    return saturating_add(plan.kernel_bytes, plan.src_bytes, saturating_mul(n_threads, plan.thread_bytes));
 }
 
 bool conv_transpose_supports(const ggml_tensor * dst) {

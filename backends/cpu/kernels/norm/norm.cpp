@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/norm/norm.h"
 #include "backends/cpu/float_rows.h"
 #include "backends/cpu/kernels/norm/norm_rows.h"
+#include "runtime/base/math.h"
 
 #include <cmath>
 
@@ -89,31 +90,81 @@ ggml_status rows_kernel(const KernelContext & ctx, ggml_tensor * dst) {
     return GGML_STATUS_SUCCESS;
 }
 
-// One group of one batch element: all rows of channels [c0, c1). Row sums are added in memory order.
-void normalize_group(ggml_tensor * dst, int64_t i3, int64_t c0, int64_t c1, float eps) {
-    const ggml_tensor * x = dst->src[0];
-    const double n = double(x->ne[0]) * double(x->ne[1]) * double(c1 - c0);
-    const auto for_rows = [&](auto && fn) {
-        for (int64_t i2 = c0; i2 < c1; ++i2) {
-            for (int64_t i1 = 0; i1 < x->ne[1]; ++i1) fn(RowIndex{i1, i2, i3});
+// One group of one batch element: its rows follow each other in ggml's order of rows.
+struct Group {
+    ggml_tensor * dst;
+    int64_t first_row, n_rows;
+};
+
+// fn(i, row) for rows [begin, end) of a group.
+template <class Fn>
+void for_rows(const Group & g, int64_t begin, int64_t end, Fn && fn) {
+    RowIndex r = row_index(g.dst, g.first_row + begin);
+    for (int64_t i = begin; i < end; ++i, next_row(g.dst, r)) fn(i, r);
+}
+
+// What works on a group: the calling thread, or a team with room for one sum per row. Row sums are added in
+// memory order either way, so the result is the same.
+struct GroupWorkers {
+    const Team * team = nullptr;
+    double * row_sums = nullptr;
+
+    template <class Fn>
+    void for_each(const Group & g, Fn && fn) const {
+        if (team == nullptr) return for_rows(g, 0, g.n_rows, fn);
+        team->parallel_for(g.n_rows, kParallelGrain / (g.dst->ne[0] + 32) + 1,
+                           [&](int64_t begin, int64_t end) { for_rows(g, begin, end, fn); });
+    }
+    template <class Fn>
+    double sum(const Group & g, Fn && row_sum) const {
+        double total = 0;
+        if (team == nullptr) {
+            for_each(g, [&](int64_t, RowIndex r) { total += row_sum(r); });
+            return total;
         }
-    };
-    double sum = 0, squares = 0;
-    for_rows([&](RowIndex r) { sum += row_sum(x, row_at<char>(x, row_offset(x, r))); });
-    const float mean = float(sum / n);
-    for_rows([&](RowIndex r) { squares += row_sum_centered(x, row_at<char>(x, row_offset(x, r)), mean); });
+        for_each(g, [&](int64_t i, RowIndex r) { row_sums[i] = row_sum(r); });
+        for (int64_t i = 0; i < g.n_rows; ++i) total += row_sums[i];
+        return total;
+    }
+};
+
+void normalize_group(const Group & g, float eps, const GroupWorkers & workers) {
+    const ggml_tensor * x = g.dst->src[0];
+    const double n = double(x->ne[0]) * double(g.n_rows);
+    const auto at = [&](RowIndex r) { return row_at<char>(x, row_offset(x, r)); };
+    const float mean = float(workers.sum(g, [&](RowIndex r) { return row_sum(x, at(r)); }) / n);
+    const double squares = workers.sum(g, [&](RowIndex r) { return row_sum_centered(x, at(r), mean); });
     const Scaling s = norm_scaling(squares, n, eps, mean);
-    for_rows([&](RowIndex r) { apply(x, dst, r, s, true); });
+    workers.for_each(g, [&](int64_t, RowIndex r) { apply(x, g.dst, r, s, true); });
+}
+
+Group group_of(ggml_tensor * dst, const Groups & groups, int64_t i) {
+    const int64_t i3 = i / groups.count, group = i % groups.count;
+    return {dst, (i3 * dst->ne[2] + groups.begin(group)) * dst->ne[1],
+            (groups.end(group) - groups.begin(group)) * dst->ne[1]};
+}
+
+// Groups go to threads; when there are fewer, the team shares each.
+bool shares_groups(const ggml_tensor * dst, int n_threads) {
+    return groups_of(dst).count * dst->ne[3] < n_threads;
+}
+
+size_t group_scratch(const ggml_tensor * dst, int n_threads) {
+    if (!shares_groups(dst, n_threads)) return 0;
+    return saturating_mul(groups_of(dst).per_group, dst->ne[1], sizeof(double));
 }
 
 ggml_status group_kernel(const KernelContext & ctx, ggml_tensor * dst) {
     const Groups groups = groups_of(dst);
     const float eps = get_params<GroupNormParams>(dst).eps;
-    ctx.team.parallel_chunks(groups.count * dst->ne[3], 1, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) {
-            const int64_t i3 = i / groups.count, group = i % groups.count;
-            normalize_group(dst, i3, groups.begin(group), groups.end(group), eps);
-        }
+    const int64_t n = groups.count * dst->ne[3];
+    if (shares_groups(dst, ctx.team.n_threads())) {
+        const GroupWorkers team{&ctx.team, reinterpret_cast<double *>(ctx.scratch.data())};
+        for (int64_t i = 0; i < n; ++i) normalize_group(group_of(dst, groups, i), eps, team);
+        return GGML_STATUS_SUCCESS;
+    }
+    ctx.team.parallel_chunks(n, 1, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) normalize_group(group_of(dst, groups, i), eps, {});
     });
     return GGML_STATUS_SUCCESS;
 }
@@ -132,7 +183,7 @@ constexpr OpKernels kKernels[] = {
     {GGML_OP_NORM, supports, rows_kernel, norm_reference},
     {GGML_OP_RMS_NORM, supports, rows_kernel, norm_reference},
     {GGML_OP_L2_NORM, supports, rows_kernel, norm_reference},
-    {GGML_OP_GROUP_NORM, group_supports, group_kernel, group_norm_reference},
+    {GGML_OP_GROUP_NORM, group_supports, group_kernel, group_norm_reference, group_scratch},
 };
 
 } // namespace

@@ -29,13 +29,15 @@ struct Axes {
 };
 
 size_t taps_bytes(const ggml_tensor * dst, const Axes & axes) {
-    const int64_t taps = dst->ne[0] * axes.x.max_taps();
-    return align_up(size_t(taps) * sizeof(Tap) + size_t(dst->ne[0]) * sizeof(int64_t), kAlign);
+    return saturating_align_up(saturating_add(saturating_mul(dst->ne[0], axes.x.max_taps(), sizeof(Tap)),
+                                              saturating_mul(dst->ne[0], sizeof(int64_t))),
+                               kAlign);
 }
 
 size_t thread_bytes(const ggml_tensor * dst, const Axes & axes) {
-    const size_t rows = size_t(kKeptRows * dst->ne[0]) * sizeof(float);
-    return align_up(rows + size_t(axes.y.max_taps()) * sizeof(Tap), kAlign);
+    return saturating_align_up(saturating_add(saturating_mul(kKeptRows, dst->ne[0], sizeof(float)),
+                                              saturating_mul(axes.y.max_taps(), sizeof(Tap))),
+                               kAlign);
 }
 
 // Taps of all columns, computed once.
@@ -150,7 +152,7 @@ bool upscale_supports(const ggml_tensor * dst) {
 size_t upscale_scratch(const ggml_tensor * dst, int n_threads) {
     if (is_nearest(dst)) return 0;
     const Axes axes(dst);
-    return taps_bytes(dst, axes) + size_t(n_threads) * thread_bytes(dst, axes);
+    return saturating_add(taps_bytes(dst, axes), saturating_mul(n_threads, thread_bytes(dst, axes)));
 }
 
 ggml_status upscale_kernel(const KernelContext & ctx, ggml_tensor * dst) {

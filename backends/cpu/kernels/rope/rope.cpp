@@ -23,11 +23,13 @@ size_t rates_bytes(const ggml_tensor * dst) {
 
 size_t thread_bytes(const ggml_tensor * dst) {
     const size_t pairs = size_t(rope_pairs(dst).pairs);
-    return align_up(pairs * (sizeof(double) + 2 * sizeof(float)) + size_t(dst->ne[0]) * sizeof(float), 64);
+    return saturating_align_up(saturating_add(pairs * (sizeof(double) + 2 * sizeof(float)),
+                                              saturating_mul(dst->ne[0], sizeof(float))),
+                               64);
 }
 
 size_t scratch(const ggml_tensor * dst, int n_threads) {
-    return rates_bytes(dst) + size_t(n_threads) * thread_bytes(dst);
+    return saturating_add(rates_bytes(dst), saturating_mul(n_threads, thread_bytes(dst)));
 }
 
 size_t reference_scratch(const ggml_tensor * dst, int) { return rates_bytes(dst); }

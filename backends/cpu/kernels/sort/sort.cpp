@@ -3,6 +3,7 @@
 // TOP_K gives the first k of the descending order, in that order.
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/kernels/copy/element.h"
+#include "runtime/base/math.h"
 #include "runtime/ops/params.h"
 #include "runtime/tensor/layout.h"
 
@@ -48,7 +49,7 @@ int sort_threads(const ggml_tensor * dst, int n_threads) {
 }
 
 size_t sort_scratch(const ggml_tensor * dst, int n_threads) {
-    return size_t(sort_threads(dst, n_threads)) * size_t(dst->src[0]->ne[0]) * sizeof(Key);
+    return saturating_mul(sort_threads(dst, n_threads), dst->src[0]->ne[0], sizeof(Key));
 }
 
 void sort_row(const ggml_tensor * dst, RowIndex r, Key * keys, char * out) {

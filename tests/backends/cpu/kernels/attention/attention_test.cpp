@@ -149,6 +149,35 @@ TEST(flash_attn, handles_sizes_around_every_block_boundary) {
     }
 }
 
+TEST(flash_attn, takes_operands_that_start_at_any_element) {
+    // Seven tokens of heads of 20 elements, one element past whatever the memory is aligned to.
+    for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
+        OpCheck check;
+        const auto shifted = [&](ggml_type t) {
+            ggml_tensor * owner = check.input(t, {21, 7, 3, 1});
+            return ggml_view_4d(check.ctx(), owner, 20, 7, 3, 1, owner->nb[1], owner->nb[2], owner->nb[3],
+                                ggml_type_size(t));
+        };
+        check.check(ggml_flash_attn_ext(check.ctx(), shifted(GGML_TYPE_F32), shifted(type), shifted(type),
+                                        nullptr, 0.2f, 0, 0),
+                    kClose);
+    }
+}
+
+TEST(flash_attn, takes_more_than_65535_queries_and_heads) {
+    OpCheck check(64u << 20);
+    ggml_context * ctx = check.ctx();
+    const RunOptions two{{1, 2}, false, true};
+    check.check(ggml_flash_attn_ext(ctx, check.input(GGML_TYPE_F32, {4, 70001, 1, 1}),
+                                    check.input(GGML_TYPE_F16, {4, 2, 1, 1}),
+                                    check.input(GGML_TYPE_F16, {4, 2, 1, 1}), nullptr, 0.5f, 0, 0),
+                kClose, two);
+    check.check(ggml_flash_attn_ext(ctx, check.input(GGML_TYPE_F32, {4, 1, 70001, 1}),
+                                    check.input(GGML_TYPE_F16, {4, 2, 1, 1}),
+                                    check.input(GGML_TYPE_F16, {4, 2, 1, 1}), nullptr, 0.5f, 0, 0),
+                kClose, two);
+}
+
 TEST(flash_attn, splits_long_sequences_of_keys) {
     for (int64_t n_kv : {511, 512, 513, 1025, 40000}) {
         expect_matches({.d = 8,

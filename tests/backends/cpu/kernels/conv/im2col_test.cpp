@@ -65,6 +65,17 @@ TEST(im2col, takes_signals) {
     }
 }
 
+TEST(im2col, takes_more_than_65535_rows_and_images) {
+    OpCheck check(64u << 20);
+    ggml_tensor * kernel = check.input(GGML_TYPE_F32, {3, 1, 1, 1});
+    check.check(ggml_im2col(check.ctx(), kernel, check.input(GGML_TYPE_F32, {2, 70001, 1, 1}), 1, 1, 1, 0, 1,
+                            1, true, GGML_TYPE_F16),
+                kExact, kFewThreads);
+    check.check(ggml_im2col(check.ctx(), kernel, check.input(GGML_TYPE_F32, {2, 1, 1, 70001}), 1, 1, 1, 0, 1,
+                            1, true, GGML_TYPE_F32),
+                kExact, kFewThreads);
+}
+
 TEST(im2col, keeps_nan_and_turns_what_f16_cannot_hold_into_infinity) {
     OpCheck check;
     ggml_tensor * kernel = check.input(GGML_TYPE_F32, {1, 1, 1, 1});

@@ -76,6 +76,14 @@ TEST(group_norm, even_and_uneven_groups_match_the_reference) {
     }
 }
 
+TEST(group_norm, threads_that_share_one_large_group_give_the_bytes_of_a_single_thread) {
+    for (int groups : {1, 2}) {
+        OpCheck check;
+        ggml_tensor * x = check.input(GGML_TYPE_F32, {40, 900, 3, 1}, Layout::contiguous, -2, 3);
+        check.check(ggml_group_norm(check.ctx(), x, groups, kEps), kCentered, {{1, 2, 3, 4, 5, 6, 7, 8}});
+    }
+}
+
 TEST(norm, large_magnitudes_neither_overflow_nor_lose_the_result) {
     OpCheck check;
     const auto x = [&] { return check.values({3e30f, -4e30f, 0, 0}, {4, 1, 1, 1}); };
