@@ -34,15 +34,17 @@ std::vector<float> awkward_values() {
 void check_quantize() {
     const std::vector<float> x = awkward_values();
     const int64_t blocks = int64_t(x.size()) / kBlock;
-    for (int64_t stride : {1, kTileRows}) {
-        std::vector<ActBlock> out(size_t(blocks * stride));
-        quant_kernels().quantize(x.data(), blocks, out.data(), stride);
-        for (int64_t b = 0; b < blocks; ++b) {
-            ActBlock expected;
-            quantize_act_block(x.data() + kBlock * b, expected);
-            require(std::memcmp(&expected, &out[size_t(b * stride)], sizeof expected) == 0,
-                    "%s quantizes block %d with stride %d differently", quant_kernels().name, int(b),
-                    int(stride));
+    for (int shared : {1, 8}) {
+        for (int64_t stride : {1, kTileRows}) {
+            std::vector<ActBlock> out(size_t(blocks * stride)), expected(size_t(blocks * stride));
+            quant_kernels().quantize(x.data(), blocks, shared, out.data(), stride);
+            for (int64_t b = 0; b < blocks; b += shared)
+                quantize_act_blocks(x.data() + kBlock * b, shared, &expected[size_t(b * stride)], stride);
+            for (size_t b = 0; b < out.size(); b += size_t(stride)) {
+                require(std::memcmp(&expected[b], &out[b], sizeof expected[b]) == 0,
+                        "%s quantizes at %d with stride %d, %d sharing a scale, differently",
+                        quant_kernels().name, int(b), int(stride), shared);
+            }
         }
     }
     passed("%s quantizes %d awkward blocks bit-identically", quant_kernels().name, int(blocks));

@@ -37,10 +37,12 @@ std::vector<double> expected_product(const Problem & p) {
     std::vector<float> w(size_t(p.n * p.k));
     type_info(p.type).to_float(p.weights.data(), w.data(), p.n * p.k);
     std::vector<double> a, y;
-    for (int64_t b = 0; b < p.m * p.k / kBlock; ++b) {
-        ActBlock block;
-        quantize_act_block(p.x.data() + b * kBlock, block);
-        for (int8_t q : block.q) a.push_back(double(block.d) * q);
+    const int shared = shared_blocks(p.type);
+    for (int64_t b = 0; b < p.m * p.k / kBlock; b += shared) {
+        ActBlock blocks[kSuperBlock / kBlock];
+        quantize_act_blocks(p.x.data() + b * kBlock, shared, blocks, 1);
+        for (int i = 0; i < shared * kBlock; ++i)
+            a.push_back(double(blocks[i / kBlock].d) * blocks[i / kBlock].q[i % kBlock]);
     }
     for (int64_t i = 0; i < p.m * p.n; ++i) {
         double sum = 0;

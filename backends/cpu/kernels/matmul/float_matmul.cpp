@@ -67,7 +67,7 @@ ggml_status piece(const FloatProduct & p, int64_t first, int64_t n, bool direct,
     return gemm_here(gemm_of(p, first, n, converted, w.cols));
 }
 
-size_t piece_bytes(int64_t cols) { return slice_bytes(size_t(kPieceRows) * size_t(cols) * sizeof(float)); }
+size_t piece_bytes(int64_t cols) { return slice_bytes(saturating_mul(kPieceRows, cols, sizeof(float))); }
 
 ggml_status run_pieces(const Team & team, int64_t n, const std::function<FloatProduct(int64_t)> & product_at,
                        bool direct, std::byte * scratch) {
@@ -121,8 +121,8 @@ bool float_weights_direct(const Weights & w) {
 size_t float_scratch(bool direct, int64_t rows, int64_t cols, int64_t m, int n_threads) {
     if (direct) return 0;
     if (runs_on_team(rows, cols, m))
-        return slice_bytes(size_t(panel_rows(rows, cols)) * size_t(cols) * sizeof(float));
-    return piece_bytes(cols) * size_t(n_threads);
+        return slice_bytes(saturating_mul(panel_rows(rows, cols), cols, sizeof(float)));
+    return saturating_mul(piece_bytes(cols), n_threads);
 }
 
 ggml_status float_products(const Team & team, int64_t n,

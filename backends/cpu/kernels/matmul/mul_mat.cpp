@@ -46,7 +46,7 @@ Batches batches_of(const ggml_tensor * dst, const Activations & x) {
 }
 
 size_t converted_bytes(const ggml_tensor * b, const Activations & x) {
-    return x.direct ? 0 : slice_bytes(size_t(ggml_nelements(b)) * sizeof(float));
+    return x.direct ? 0 : slice_bytes(saturating_mul(ggml_nelements(b), sizeof(float)));
 }
 
 // All rows of src1 as contiguous floats.
@@ -122,11 +122,13 @@ size_t mul_mat_scratch(const ggml_tensor * dst, int n_threads) {
     if (ggml_is_empty(a) || ggml_is_empty(b)) return 0;
     if (ggml_is_quantized(a->type)) {
         const int64_t m = rows_per_weights(dst);
-        return slice_bytes(size_t(m) * sizeof(RowPair)) + quant_scratch(a->ne[0], m, n_threads);
+        return saturating_add(slice_bytes(saturating_mul(m, sizeof(RowPair))),
+                              quant_scratch(a->ne[0], m, n_threads));
     }
     const Activations x = activations_of(b);
     const bool direct = float_weights_direct({a->type, nullptr, a->nb[1], a->nb[0], a->ne[1], a->ne[0]});
-    return converted_bytes(b, x) + float_scratch(direct, a->ne[1], a->ne[0], batches_of(dst, x).m, n_threads);
+    return saturating_add(converted_bytes(b, x),
+                          float_scratch(direct, a->ne[1], a->ne[0], batches_of(dst, x).m, n_threads));
 }
 
 ggml_status mul_mat(const KernelContext & ctx, ggml_tensor * dst) {

@@ -50,10 +50,10 @@ size_t float_expert_scratch(const ggml_tensor * dst, int n_threads) {
     const int64_t m = std::min(total_rows(dst), kGatherRows);
     const bool direct = float_weights_direct({a->type, nullptr, a->nb[1], a->nb[0], a->ne[1], a->ne[0]});
     // How a product is computed depends on its rows: room for either way.
-    return slice_bytes(size_t(m * a->ne[0]) * sizeof(float)) +
-           slice_bytes(size_t(m * a->ne[1]) * sizeof(float)) +
-           std::max(float_scratch(direct, a->ne[1], a->ne[0], 1, n_threads),
-                    float_scratch(direct, a->ne[1], a->ne[0], m, n_threads));
+    return saturating_add(slice_bytes(saturating_mul(m, a->ne[0], sizeof(float))),
+                          slice_bytes(saturating_mul(m, a->ne[1], sizeof(float))),
+                          std::max(float_scratch(direct, a->ne[1], a->ne[0], 1, n_threads),
+                                   float_scratch(direct, a->ne[1], a->ne[0], m, n_threads)));
 }
 
 ggml_status expert_float(const Team & team, const Weights & w, std::span<const RowPair> pairs,
@@ -88,10 +88,10 @@ ggml_status expert_float(const Team & team, const Weights & w, std::span<const R
 size_t mul_mat_id_scratch(const ggml_tensor * dst, int n_threads) {
     const ggml_tensor * a = dst->src[0];
     const int64_t rows = total_rows(dst);
-    const size_t routing =
-        slice_bytes(size_t(rows) * sizeof(RowPair)) + slice_bytes(size_t(a->ne[2] + 1) * sizeof(int64_t));
-    if (ggml_is_quantized(a->type)) return routing + quant_scratch(a->ne[0], rows, n_threads);
-    return routing + float_expert_scratch(dst, n_threads);
+    const size_t routing = saturating_add(slice_bytes(saturating_mul(rows, sizeof(RowPair))),
+                                          slice_bytes(saturating_mul(a->ne[2] + 1, sizeof(int64_t))));
+    return saturating_add(routing, ggml_is_quantized(a->type) ? quant_scratch(a->ne[0], rows, n_threads)
+                                                              : float_expert_scratch(dst, n_threads));
 }
 
 ggml_status mul_mat_id(const KernelContext & ctx, ggml_tensor * dst) {

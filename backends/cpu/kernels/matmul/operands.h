@@ -52,7 +52,7 @@ inline bool is_plain_float(ggml_type type) {
 
 // Cuts scratch memory into 64-byte aligned slices. The size computed by `slice_bytes` for each is what it
 // takes.
-constexpr size_t slice_bytes(size_t bytes) { return align_up(bytes, 64); }
+constexpr size_t slice_bytes(size_t bytes) { return saturating_align_up(bytes, 64); }
 class Scratch {
   public:
     explicit Scratch(std::span<std::byte> memory) : next_(memory.data()), left_(memory.size()) {}

@@ -16,7 +16,9 @@ constexpr int64_t kDepth = 256;   // a converted piece is 256 KiB: second-level 
 constexpr size_t kPieceBytes = size_t(kColumns * kDepth) * sizeof(float);
 
 // [j][b] floats of matrix (i2, i3) of src1 in scratch.
-size_t factors_bytes(const ggml_tensor * b) { return slice_bytes(size_t(ggml_nelements(b)) * sizeof(float)); }
+size_t factors_bytes(const ggml_tensor * b) {
+    return slice_bytes(saturating_mul(ggml_nelements(b), sizeof(float)));
+}
 
 struct Piece {
     int64_t first, n; // columns
@@ -49,7 +51,7 @@ ggml_status run_piece(ggml_tensor * dst, const float * factors, const Piece & pi
 } // namespace
 
 size_t out_prod_scratch(const ggml_tensor * dst, int n_threads) {
-    return factors_bytes(dst->src[1]) + size_t(n_threads) * kPieceBytes;
+    return saturating_add(factors_bytes(dst->src[1]), saturating_mul(n_threads, kPieceBytes));
 }
 
 ggml_status out_prod(const KernelContext & ctx, ggml_tensor * dst) {

@@ -1,6 +1,7 @@
-// Activation rows in int8: per block of 32 values, d = amax / 127 and q = round_to_nearest_even(x * (127 /
-// amax)). Scales stay in float, so a large activation cannot overflow them. A block that holds a NaN or an
-// infinity has d = NaN: every result of that row is NaN. Blocks with amax < kTinyActivation are zero.
+// Activation rows in int8: per block of 32 values (per 256 for some weight types, see shared_blocks), d =
+// amax / 127 and q = round_to_nearest_even(x * (127 / amax)). Scales stay in float, so a large activation
+// cannot overflow them. A block that holds a NaN or an infinity has d = NaN: every result of that row is NaN.
+// Blocks with amax < kTinyActivation are zero.
 #pragma once
 
 #include "backends/cpu/kernels/matmul/quant_format.h"
@@ -24,22 +25,24 @@ inline ActScale act_scale(int32_t amax_bits) {
     return {amax / 127.0f, 127.0f / amax};
 }
 
-// The definition, for one block: what every set's `quantize` computes, bit for bit. correction[] gets plain
-// sums.
-inline void quantize_act_block(const float * x, ActBlock & out) {
+// The definition, for `shared` blocks with one scale, into out[0], out[stride], ...: what every set's
+// `quantize` computes, bit for bit. correction[] gets plain sums.
+inline void quantize_act_blocks(const float * x, int shared, ActBlock * out, int64_t stride) {
     int32_t top = 0;
-    for (int i = 0; i < kBlock; ++i) {
+    for (int i = 0; i < shared * kBlock; ++i) {
         const int32_t bits = std::bit_cast<int32_t>(x[i]) & 0x7fffffff;
         top = bits > top ? bits : top;
     }
     const ActScale scale = act_scale(top);
-    out.d = scale.d;
-    out.unused = 0;
-    out.correction[0] = out.correction[1] = 0;
-    for (int i = 0; i < kBlock; ++i) {
-        const int q = scale.inverse == 0.0f ? 0 : int(std::nearbyintf(x[i] * scale.inverse));
-        out.q[i] = int8_t(q);
-        out.correction[i / 16] += q;
+    for (int b = 0; b < shared; ++b, x += kBlock, out += stride) {
+        out->d = scale.d;
+        out->unused = 0;
+        out->correction[0] = out->correction[1] = 0;
+        for (int i = 0; i < kBlock; ++i) {
+            const int q = scale.inverse == 0.0f ? 0 : int(std::nearbyintf(x[i] * scale.inverse));
+            out->q[i] = int8_t(q);
+            out->correction[i / 16] += q;
+        }
     }
 }
 

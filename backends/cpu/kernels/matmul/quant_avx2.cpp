@@ -44,7 +44,7 @@ namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_avx2() {
     static constexpr QuantKernels kernels = GGML_QUANT_TABLE("avx2", tile, GGML_QUANT_TILES_Q8_0(tile_q8),
-                                                             true, pack_panel, dot_row, quantize_rows);
+                                                             true, pack_panel, dot_rows, quantize_rows);
     return kernels;
 }
 

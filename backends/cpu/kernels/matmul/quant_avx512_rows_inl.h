@@ -102,81 +102,164 @@ float dot_k512(const void * row, const ActRow & act, int64_t blocks) {
     return add_lanes(_mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1)));
 }
 
-// Q2_K and Q3_K have the fewest bytes per element and so the least time for arithmetic. Sums of four products
-// fit in 16 bits, so the scales are applied to them as integers, and only one conversion and one multiply-add
-// with the activations' d remain for 128 elements. Fields stay at bits 0 or 2 of a nibble; ActRow::lane_d
-// knows.
-inline __m512i two_bit_fields(const uint8_t * qs, int p) {
-    const __m512i x = load_twice(qs + 32 * (p / 2));
-    return _mm512_and_si512(p % 2 == 0 ? x : _mm512_srli_epi16(x, 4), two_bytes(0x03, 0x0c));
-}
-inline __m512i fields64(const BlockQ2_K & b, int p) { return two_bit_fields(b.qs, p); }
-inline __m512i fields64(const BlockQ3_K & b, int p) {
-    return add_bits(two_bit_fields(b.qs, p), b.hmask, p, 4, 16);
-}
+// Q2_K and Q3_K have the fewest bytes per element and so the least time for arithmetic. One activation scale
+// per super-block lets everything but one multiply-add stay in integers: sums of four products fit in 16
+// bits, and scales are applied to pairs of them. The two bits of all 256 elements are taken from one
+// register: the low half of part j holds block j of 32, the high half block 4 + j, the order of
+// ActRow::wide_q. Fields of odd parts stay two bits higher, so their scales are taken a quarter as large.
 
-// d, and what the minima (or the offset and the scales) are multiplied with, in every lane.
-struct BlockFactors {
-    __m512 d;
-    __m256 subtracted;
+// Positions in the scale bytes for two parts: the upper byte of each word, the lower one zero. A 128-bit lane
+// of a part is one group; packing puts part `part` in its lower and `part` + 2 in its upper half.
+struct alignas(64) ScaleOrder {
+    uint8_t at[64];
 };
-inline BlockFactors block_factors(const BlockQ2_K & b) {
-    int both; // d and dmin are neighbours: one conversion
-    std::memcpy(&both, reinterpret_cast<const char *>(&b) + offsetof(BlockQ2_K, d), sizeof both);
-    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(both));
-    return {_mm512_broadcastss_ps(d), _mm256_broadcastss_ps(_mm_movehdup_ps(d))};
+constexpr ScaleOrder scale_order(int part) {
+    ScaleOrder order{};
+    for (int i = 0; i < 64; ++i) {
+        const int lane = i / 16, j = i % 16 < 8 ? part : part + 2;
+        order.at[i] = i % 2 == 0 ? 0x80 : uint8_t(2 * (4 * (lane / 2) + j) + lane % 2);
+    }
+    return order;
 }
-inline BlockFactors block_factors(const BlockQ3_K & b) {
-    const __m512 d = _mm512_set1_ps(half_value(b.d));
-    return {d, _mm512_castps512_ps256(d)};
+inline constexpr ScaleOrder kEvenScales = scale_order(0), kOddScales = scale_order(1);
+
+// Codes of 256 elements as four parts.
+struct Parts {
+    __m512i even[2], odd[2];
+};
+// A load that is done once: compilers repeat it in front of every use, and these loads straddle lines.
+inline __m512i load_once(const void * p) {
+    __m512i x = load512(p);
+    asm("" : "+v"(x));
+    return x;
+}
+inline Parts code_parts(const BlockQ2_K & b) {
+    const __m512i x = load_once(b.qs), y = _mm512_srli_epi16(x, 4);
+    const __m512i low = _mm512_set1_epi8(0x03), high = _mm512_set1_epi8(0x0c);
+    return {{_mm512_and_si512(x, low), _mm512_and_si512(y, low)},
+            {_mm512_and_si512(x, high), _mm512_and_si512(y, high)}};
+}
+// Bits of `a` where `mask` is set, of `b` elsewhere.
+inline __m512i select_bits(__m512i mask, __m512i a, __m512i b) {
+    return _mm512_ternarylogic_epi32(mask, a, b, 0xca);
+}
+inline Parts code_parts(const BlockQ3_K & b) {
+    const __m512i x = load_once(b.qs), y = _mm512_srli_epi16(x, 4);
+    // Bit j is the third bit of part j; doubling moves it to bit 2, or bit 4 of odd parts.
+    const __m512i h = _mm512_srlv_epi16(load_twice(b.hmask), two_words(0, 4));
+    const __m512i h2 = _mm512_add_epi8(h, h), h4 = _mm512_add_epi8(h2, h2), h8 = _mm512_add_epi8(h4, h4);
+    const __m512i low = _mm512_set1_epi8(0x03), high = _mm512_set1_epi8(0x0c);
+    const __m512i even = _mm512_set1_epi8(0x07), odd = _mm512_set1_epi8(0x1c);
+    return {
+        {_mm512_and_si512(select_bits(low, x, h4), even), _mm512_and_si512(select_bits(low, y, h), even)},
+        {_mm512_and_si512(select_bits(high, x, h8), odd), _mm512_and_si512(select_bits(high, y, h2), odd)}};
 }
 
-// Distance of prefetching: the loop is nearly as slow as memory, and without it the two times add up.
-constexpr int kAhead = 2048;
+// Sums of four products: those of even parts in words, then of odd ones.
+struct PartSums {
+    __m512i even, odd;
+};
+inline PartSums part_sums(const Parts & u, const int8_t * q) {
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i s0 = _mm512_dpbusd_epi32(zero, u.even[0], load512(q));
+    const __m512i s1 = _mm512_dpbusd_epi32(zero, u.odd[0], load512(q + 64));
+    const __m512i s2 = _mm512_dpbusd_epi32(zero, u.even[1], load512(q + 128));
+    const __m512i s3 = _mm512_dpbusd_epi32(zero, u.odd[1], load512(q + 192));
+    return {_mm512_packs_epi32(s0, s2), _mm512_packs_epi32(s1, s3)};
+}
 
-template <ggml_type T>
-float dot_narrow512(const void * row, const ActRow & act, int64_t blocks) {
-    const auto * w = static_cast<const typename QuantTraits<T>::Block *>(row);
-    // Scale bytes as the upper halves of words, 256 times their value (lane_d makes up for it): those of
-    // groups L and 4 + L, four times each, in 128-bit lane L; `second` is for groups 8 + L and 12 + L.
-    const __m512i lane = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    const __m512i base = _mm512_broadcast_i32x4(
-        _mm_setr_epi16(int16_t(0x0080), int16_t(0x0080), int16_t(0x0080), int16_t(0x0080), int16_t(0x0480),
-                       int16_t(0x0480), int16_t(0x0480), int16_t(0x0480)));
-    const __m512i first = _mm512_add_epi32(base, _mm512_mullo_epi32(lane, _mm512_set1_epi32(0x01000100)));
-    const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(0x08000800));
+// The four half-precision numbers that end a block, times `factor`. They pass through memory, where they can
+// be broadcast for nothing; registers would need permutations, the scarcest operations of these loops.
+struct BlockEnd {
+    alignas(16) float value[4];
+};
+template <class Block>
+inline void load_end(const Block & b, float factor, BlockEnd & end) {
+    int64_t halves;
+    std::memcpy(&halves, reinterpret_cast<const char *>(&b + 1) - sizeof halves, sizeof halves);
+    _mm_store_ps(end.value, _mm_mul_ps(_mm_cvtph_ps(_mm_cvtsi64_si128(halves)), _mm_set1_ps(factor)));
+    asm volatile("" : "+m"(end));
+}
+static_assert(offsetof(BlockQ2_K, d) + 4 == sizeof(BlockQ2_K) &&
+              offsetof(BlockQ2_K, dmin) + 2 == sizeof(BlockQ2_K));
+static_assert(offsetof(BlockQ3_K, d) + 2 == sizeof(BlockQ3_K));
+
+inline float add_lanes(__m512 x) {
+    return add_lanes(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+}
+
+// Helps across the ends of pages, where the processor's own prefetching starts anew. One line per block: more
+// take the buffers that the latter needs. Distances and levels are measured, with all cores reading.
+template <int Distance, _mm_hint Level>
+inline void prefetch_ahead(const void * w) {
+    _mm_prefetch(static_cast<const char *>(w) + Distance, Level);
+}
+
+inline float dot_q2_k512(const void * row, const ActRow & act, int64_t blocks) {
+    const auto * w = static_cast<const BlockQ2_K *>(row);
+    const __m512i even = load512(kEvenScales.at), odd = load512(kOddScales.at);
     __m512 acc = _mm512_setzero_ps();
     __m256 rest = _mm256_setzero_ps();
-    for (int64_t b = 0; b < blocks; b += 8, ++w) {
-        _mm_prefetch(reinterpret_cast<const char *>(w) + kAhead, _MM_HINT_T0);
-        _mm_prefetch(reinterpret_cast<const char *>(w) + kAhead + 64, _MM_HINT_T0);
-        const ScaleBytes bytes = scale_bytes(*w);
-        const __m512i scales = _mm512_broadcast_i32x4(bytes.scale);
-        __m512 sums[2];
-#pragma GCC unroll 2
-        for (int h = 0; h < 2; ++h) {
-            const int8_t * q = act.q + 32 * b + 128 * h;
-            const __m512i zero = _mm512_setzero_si512();
-            const __m512i low = _mm512_dpbusd_epi32(zero, fields64(*w, 2 * h), load512(q));
-            const __m512i high = _mm512_dpbusd_epi32(zero, fields64(*w, 2 * h + 1), load512(q + 64));
-            const __m512i scaled = _mm512_madd_epi16(_mm512_packs_epi32(low, high),
-                                                     _mm512_shuffle_epi8(scales, h == 0 ? first : second));
-            sums[h] = _mm512_cvtepi32_ps(scaled);
-        }
-        const float * d = act.lane_d + 4 * b;
-        const __m512 sum =
-            _mm512_fmadd_ps(sums[1], _mm512_loadu_ps(d + 16), _mm512_mul_ps(sums[0], _mm512_loadu_ps(d)));
-        const BlockFactors factors = block_factors(*w);
-        acc = _mm512_fmadd_ps(sum, factors.d, acc);
-        // The minima, or the scales for the offset: two groups make a block with one d.
-        const __m256i part = _mm256_cvtepi8_epi16(QuantTraits<T>::kMinimum ? bytes.minimum : bytes.scale);
-        const __m256i products = _mm256_madd_epi16(part, load256(act.half_sum + 2 * b));
-        rest = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(products), _mm256_loadu_ps(act.d + b)),
-                               factors.subtracted, rest);
+    BlockEnd end;
+    const int8_t * q = act.wide_q;
+    const int16_t * half_sum = act.half_sum;
+    // Few instructions matter here: they bound how far ahead the processor sees the loads.
+    for (int64_t b = 0; b < blocks / 8; ++b, ++w, q += kSuperBlock, half_sum += 16) {
+        prefetch_ahead<3072, _MM_HINT_T0>(w);
+        const PartSums sums = part_sums(code_parts(*w), q);
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(w->scales));
+        const __m512i scales = _mm512_and_si512(_mm512_broadcast_i32x4(bytes), _mm512_set1_epi8(0x0f));
+        const __m512i even_sum = _mm512_madd_epi16(sums.even, _mm512_shuffle_epi8(scales, even));
+        const __m512i sum =
+            _mm512_dpwssd_epi32(even_sum, sums.odd, _mm512_srli_epi16(_mm512_shuffle_epi8(scales, odd), 2));
+        // Minima where they lie, 16 times their value.
+        const __m256i minima = _mm256_and_si256(_mm256_cvtepu8_epi16(bytes), _mm256_set1_epi16(0xf0));
+        const __m256i products = _mm256_madd_epi16(minima, load256(half_sum));
+        load_end(*w, act.wide_d[b], end);
+        acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(end.value[2]), acc);
+        rest = _mm256_fmadd_ps(_mm256_cvtepi32_ps(products), _mm256_set1_ps(end.value[3]), rest);
     }
-    const float offset = QuantTraits<T>::kMinimum ? 1.0f : float(QuantTraits<T>::kOffset);
-    return add_lanes(_mm256_add_ps(_mm512_castps512_ps256(acc), _mm512_extractf32x8_ps(acc, 1))) -
-           offset * add_lanes(rest);
+    // wide_d is d / 1024.
+    return 0x1p2f * add_lanes(acc) - 0x1p6f * add_lanes(rest);
+}
+
+// Four times the sixteen scales, which makes them use all bits of signed bytes.
+inline __m128i scales_times_4(const BlockQ3_K & b) {
+    int64_t low;
+    int32_t up;
+    std::memcpy(&low, b.scales, 8);
+    std::memcpy(&up, b.scales + 8, 4);
+    // Low nibbles of the first eight, high nibbles of the others, both to bits 2..5.
+    const __m128i nibble = _mm_rolv_epi64(_mm_set1_epi64x(low), _mm_set_epi64x(62, 2));
+    const __m128i high = _mm_sllv_epi32(_mm_set1_epi32(up), _mm_setr_epi32(6, 4, 2, 0));
+    const __m128i both = _mm_ternarylogic_epi32(_mm_set1_epi8(int8_t(0xc0)), high, nibble, 0xca);
+    // (both & 0xfc) ^ 0x80: the flipped top bit subtracts 32.
+    return _mm_ternarylogic_epi32(both, _mm_set1_epi8(int8_t(0xfc)), _mm_set1_epi8(int8_t(0x80)), 0x6a);
+}
+
+inline float dot_q3_k512(const void * row, const ActRow & act, int64_t blocks) {
+    const auto * w = static_cast<const BlockQ3_K *>(row);
+    const __m512i even = load512(kEvenScales.at), odd = load512(kOddScales.at);
+    __m512 acc = _mm512_setzero_ps();
+    BlockEnd end;
+    const int8_t * q = act.wide_q;
+    const int16_t * half_sum = act.half_sum;
+    for (int64_t b = 0; b < blocks / 8; ++b, ++w, q += kSuperBlock, half_sum += 16) {
+        prefetch_ahead<1536, _MM_HINT_T1>(w);
+        const PartSums sums = part_sums(code_parts(*w), q);
+        const __m128i bytes = scales_times_4(*w);
+        const __m512i scales = _mm512_broadcast_i32x4(bytes);
+        // half_sum is negative here. 4 (offset) times 4 times a scale, and 1024 in all as below: 2^10 more.
+        const __m256i offset =
+            _mm256_slli_epi32(_mm256_madd_epi16(_mm256_cvtepi8_epi16(bytes), load256(half_sum)), 10);
+        const __m512i even_sum =
+            _mm512_dpwssd_epi32(_mm512_zextsi256_si512(offset), sums.even, _mm512_shuffle_epi8(scales, even));
+        const __m512i sum =
+            _mm512_dpwssd_epi32(even_sum, sums.odd, _mm512_srai_epi16(_mm512_shuffle_epi8(scales, odd), 2));
+        load_end(*w, act.wide_d[b], end);
+        acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(end.value[3]), acc);
+    }
+    return add_lanes(acc);
 }
 
 // Two blocks of a type with 32 elements each. Types of four bits keep their high nibbles in place, like
@@ -253,10 +336,14 @@ template <ggml_type T>
 float dot_row512(const void * row, const ActRow & act, int64_t blocks) {
     if constexpr (T == GGML_TYPE_Q8_0)
         return dot_simple<T>(row, act, blocks);
-    else if constexpr (T == GGML_TYPE_Q2_K || T == GGML_TYPE_Q3_K)
-        return dot_narrow512<T>(row, act, blocks);
+    else if constexpr (T == GGML_TYPE_Q2_K)
+        return dot_q2_k512(row, act, blocks);
+    else if constexpr (T == GGML_TYPE_Q3_K)
+        return dot_q3_k512(row, act, blocks);
     else if constexpr (QuantTraits<T>::kElements == kBlock)
         return dot_simple512<T>(row, act, blocks);
     else
         return dot_k512<T>(row, act, blocks);
 }
+
+GGML_QUANT_DOT_ROWS(dot_rows512, dot_row512)

@@ -112,7 +112,7 @@ namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_avx512vnni() {
     static constexpr QuantKernels kernels =
-        GGML_QUANT_TABLE("avx512vnni", tile, GGML_NO_TILES, false, pack_panel, dot_row512, quantize_rows);
+        GGML_QUANT_TABLE("avx512vnni", tile, GGML_NO_TILES, false, pack_panel, dot_rows512, quantize_rows);
     return kernels;
 }
 

@@ -30,7 +30,7 @@ namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_avxvnni() {
     static constexpr QuantKernels kernels =
-        GGML_QUANT_TABLE("avxvnni", tile, GGML_NO_TILES, false, pack_panel, dot_row, quantize_rows);
+        GGML_QUANT_TABLE("avxvnni", tile, GGML_NO_TILES, false, pack_panel, dot_rows, quantize_rows);
     return kernels;
 }
 

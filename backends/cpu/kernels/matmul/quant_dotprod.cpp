@@ -41,6 +41,8 @@ float dot_any(const void * row, const ActRow & act, int64_t blocks) {
         return dot_row<T>(row, act, blocks);
 }
 
+GGML_QUANT_DOT_ROWS(dot_rows, dot_any)
+
 // Eight weight rows at a time: two vectors of sums for each of up to six activation rows.
 template <int Rows, int Groups, bool Minimum, bool Q8>
 void tile_columns(const TileArgs & args, const uint8_t * p, int column) {
@@ -113,7 +115,7 @@ namespace ggml::cpu::matmul {
 
 const QuantKernels & quant_kernels_dotprod() {
     static constexpr QuantKernels kernels = GGML_QUANT_TABLE("dotprod", tile, GGML_QUANT_TILES_Q8_0(tile_q8),
-                                                             true, pack_panel, dot_any, quantize_rows);
+                                                             true, pack_panel, dot_rows, quantize_rows);
     return kernels;
 }
 

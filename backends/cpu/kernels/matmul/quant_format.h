@@ -54,18 +54,27 @@ struct QuantInfo {
     size_t bytes; // per stored block
     int groups, offset;
     bool minimum;
+    int shared; // blocks of 32 activations with one scale
 };
+
+// Activation blocks that share a scale. One per super-block for the narrowest types: their weights are
+// coarser than what activations lose by it, and their one-row product has no time for more conversions to
+// float.
+constexpr int shared_blocks(ggml_type type) {
+    return type == GGML_TYPE_Q2_K || type == GGML_TYPE_Q3_K ? kSuperBlock / kBlock : 1;
+}
 
 constexpr QuantInfo quant_info(ggml_type type) {
     switch (type) {
 #define GGML_QUANT_CASE(name)                                                                                \
     case GGML_TYPE_##name: {                                                                                 \
         using T = QuantTraits<GGML_TYPE_##name>;                                                             \
-        return {k##name, T::kElements, sizeof(T::Block), T::kGroups, T::kOffset, T::kMinimum};               \
+        return {k##name,    T::kElements, sizeof(T::Block),   T::kGroups,                                    \
+                T::kOffset, T::kMinimum,  shared_blocks(type)};                                              \
     }
         GGML_FOR_EACH_QUANT(GGML_QUANT_CASE)
 #undef GGML_QUANT_CASE
-    default: return {-1, 0, 0, 0, 0, false};
+    default: return {-1, 0, 0, 0, 0, false, 1};
     }
 }
 
@@ -96,22 +105,23 @@ constexpr size_t panel_block_bytes(int groups, bool minimum) {
 }
 
 // An activation row for the one-row product: the same numbers, each in its own array. `sum` (d * sum(q)) is
-// per 16 elements for types with two groups and per 32 for the others; `correction` is per 32; `half_sum`
-// (plain sums of q) per 16. `lane_d` repeats d in the order in which the wide kernels of two-group types end
-// up with their sums: for each 128 elements and L = 0..3, twice d of group L, twice d of group 4 + L; all
-// divided by 256, and odd blocks of 32 by 4 more, for kernels that leave scales in the upper byte and two-bit
-// fields two bits higher.
+// per 16 elements for types with two groups and per 32 for the others; `correction` is per 32. The others are
+// for types with a scale per super-block, null for the rest: `half_sum` is the plain sums of q per 16
+// elements, negative for types with an offset; `wide_q` has the blocks of 32 in the order 0 4 1 5 2 6 3 7;
+// `wide_d` is d / 1024 per super-block, for kernels that carry scales as multiples of it.
 struct ActRow {
     const int8_t * q;
     const float * d;
     const float * sum;
     const int32_t * correction;
     const int16_t * half_sum;
-    const float * lane_d;
+    const int8_t * wide_q;
+    const float * wide_d;
 };
 constexpr size_t act_row_bytes(int64_t k) {
-    // In the order of the arrays; rows of K types keep every array aligned to 64 bytes.
-    return size_t(k / kBlock) * (kBlock + 4 * sizeof(float) + sizeof(float) + sizeof(float) * 2 * 2);
+    // q and wide_q, d and wide_d (with room for one each 32), correction, sum, half_sum; rows of K types keep
+    // every array but the last aligned to 32 bytes.
+    return size_t(k / kBlock) * (2 * kBlock + 2 * sizeof(float) + sizeof(float) + sizeof(float) * 2 * 2);
 }
 
 // Blocks whose largest magnitude is below this are taken as zero: 127 / amax must be finite, and d must stay

@@ -24,12 +24,15 @@ using TileFn = void (*)(const TileArgs & args);
 // `rows` are the starts of the stored rows; entries may repeat.
 using PackFn = void (*)(const void * const * rows, int64_t first, int64_t last, uint8_t * panel);
 
-// Product of one stored weight row with one activation row of `blocks` blocks of 32.
-using DotFn = float (*)(const void * row, const ActRow & act, int64_t blocks);
+// Products of `n` stored weight rows, `stride` bytes apart, with one activation row of `blocks` blocks of 32.
+// Rows come in numbers so that what is constant is set up once for all of them.
+using DotFn = void (*)(const void * rows, size_t stride, int64_t n, const ActRow & act, int64_t blocks,
+                       float * y);
 
-// Quantizes `blocks` blocks of 32 floats into out[0], out[stride], ...; correction[] receives the plain sums
-// of the two halves of q, for finish_act_block to turn into what the weight type needs.
-using QuantizeFn = void (*)(const float * x, int64_t blocks, ActBlock * out, int64_t stride);
+// Quantizes `blocks` blocks of 32 floats into out[0], out[stride], ..., every `shared` of them (which divides
+// `blocks`) with one scale; correction[] receives the plain sums of the two halves of q, for finish_act_block
+// to turn into what the weight type needs.
+using QuantizeFn = void (*)(const float * x, int64_t blocks, int shared, ActBlock * out, int64_t stride);
 
 struct QuantKernels {
     const char * name;

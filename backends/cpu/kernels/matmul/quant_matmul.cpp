@@ -37,14 +37,14 @@ struct Product {
 // Quantizes one row into blocks `stride` apart.
 void quantize_row(const Product & p, const char * x, ActBlock * out, int64_t stride) {
     if (p.format.plain_floats()) {
-        p.kernels.quantize(reinterpret_cast<const float *>(x), p.blocks, out, stride);
+        p.kernels.quantize(reinterpret_cast<const float *>(x), p.blocks, p.info.shared, out, stride);
     } else {
-        constexpr int64_t kChunk = 8;
+        constexpr int64_t kChunk = kSuperBlock / kBlock; // a multiple of every `shared`
         float values[kChunk * kBlock];
         for (int64_t b = 0; b < p.blocks; b += kChunk) {
             const int64_t n = std::min(kChunk, p.blocks - b);
             read_floats(p.format.type, p.format.elem_stride, x, b * kBlock, n * kBlock, values);
-            p.kernels.quantize(values, n, out + b * stride, stride);
+            p.kernels.quantize(values, n, p.info.shared, out + b * stride, stride);
         }
     }
     for (int64_t b = 0; b < p.blocks; ++b) finish_act_block(p.layout, out[b * stride]);
@@ -53,33 +53,40 @@ void quantize_row(const Product & p, const char * x, ActBlock * out, int64_t str
 // The same, into the arrays of the one-row product.
 ActRow quantize_direct(const Product & p, const char * x, std::byte * memory) {
     auto * q = reinterpret_cast<int8_t *>(memory);
-    auto * lane_d = reinterpret_cast<float *>(q + p.blocks * kBlock);
-    auto * d = lane_d + p.blocks * 4;
-    auto * correction = reinterpret_cast<int32_t *>(d + p.blocks);
+    auto * wide_q = q + p.blocks * kBlock;
+    auto * d = reinterpret_cast<float *>(wide_q + p.blocks * kBlock);
+    auto * wide_d = d + p.blocks;
+    auto * correction = reinterpret_cast<int32_t *>(wide_d + p.blocks);
     auto * sum = reinterpret_cast<float *>(correction + p.blocks);
     auto * half_sum = reinterpret_cast<int16_t *>(sum + p.blocks * 2);
-    for (int64_t b = 0; b < p.blocks; ++b) {
-        float values[kBlock];
-        ActBlock block;
-        read_floats(p.format.type, p.format.elem_stride, x, b * kBlock, kBlock, values);
-        p.kernels.quantize(values, 1, &block, 1);
-        const int32_t low = block.correction[0], high = block.correction[1];
-        std::copy_n(block.q, kBlock, q + b * kBlock);
-        d[b] = block.d;
-        half_sum[2 * b] = int16_t(low), half_sum[2 * b + 1] = int16_t(high);
-        correction[b] = -p.layout.offset * (low + high);
-        if (p.layout.groups == 1)
-            sum[b] = block.d * float(low + high);
-        else
-            sum[2 * b] = block.d * float(low), sum[2 * b + 1] = block.d * float(high);
-    }
-    if (p.layout.groups == 2) {
-        for (int64_t i = 0; i < p.blocks * 4; ++i) {
-            const int64_t group = i / 16 * 8 + i % 4 / 2 * 4 + i / 4 % 4, block = group / 2;
-            lane_d[i] = d[block] * (block % 2 == 0 ? 0x1p-8f : 0x1p-10f);
+    const bool wide = p.info.shared > 1;
+    constexpr int64_t kChunk = kSuperBlock / kBlock;
+    for (int64_t first = 0; first < p.blocks; first += kChunk) {
+        float values[kSuperBlock];
+        ActBlock blocks[kChunk];
+        const int64_t n = std::min(kChunk, p.blocks - first);
+        read_floats(p.format.type, p.format.elem_stride, x, first * kBlock, n * kBlock, values);
+        p.kernels.quantize(values, n, p.info.shared, blocks, 1);
+        for (int64_t i = 0; i < n; ++i) {
+            const ActBlock & block = blocks[i];
+            const int64_t b = first + i;
+            const int32_t low = block.correction[0], high = block.correction[1];
+            std::copy_n(block.q, kBlock, q + b * kBlock);
+            d[b] = block.d;
+            correction[b] = -p.layout.offset * (low + high);
+            if (p.layout.groups == 1)
+                sum[b] = block.d * float(low + high);
+            else
+                sum[2 * b] = block.d * float(low), sum[2 * b + 1] = block.d * float(high);
+            if (!wide) continue;
+            const int sign = p.layout.minimum ? 1 : -1;
+            half_sum[2 * b] = int16_t(sign * low), half_sum[2 * b + 1] = int16_t(sign * high);
+            std::copy_n(block.q, kBlock, wide_q + (first + i % 4 * 2 + i / 4) * kBlock);
         }
+        if (wide) wide_d[first / kChunk] = blocks[0].d * 0x1p-10f;
     }
-    return {q, d, sum, correction, half_sum, lane_d};
+    if (!wide) return {q, d, sum, correction, nullptr, nullptr, nullptr};
+    return {q, d, sum, correction, half_sum, wide_q, wide_d};
 }
 
 void direct_product(const Team & team, const Product & p, std::span<const RowPair> pairs,
@@ -92,9 +99,12 @@ void direct_product(const Team & team, const Product & p, std::span<const RowPai
     // A second thread pays from about 16 KiB of weights on.
     const int64_t row_bytes = p.blocks * kBlock / p.info.elements * int64_t(p.info.bytes);
     team.parallel_for(p.weights.rows, 1 + (16 << 10) / row_bytes, [&](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; ++n) {
+        // A few rows at a time, so that they are still in the nearest cache for a second activation row.
+        const int64_t step = pairs.size() == 1 ? end - begin : 4;
+        for (int64_t n = begin; n < end; n += step) {
             for (size_t m = 0; m < pairs.size(); ++m)
-                pairs[m].y[n] = dot(p.weights.row(n), acts[m], p.blocks);
+                dot(p.weights.row(n), p.weights.row_stride, std::min(step, end - n), acts[m], p.blocks,
+                    pairs[m].y + n);
         }
     });
 }
@@ -172,16 +182,19 @@ void blocked_product(const Team & team, const Product & p, std::span<const RowPa
     });
 }
 
-size_t direct_bytes(int64_t cols) { return size_t(kDirectRows) * slice_bytes(act_row_bytes(cols)); }
+size_t direct_bytes(int64_t cols) {
+    return saturating_mul(kDirectRows, slice_bytes(saturating_mul(cols / kBlock, act_row_bytes(kBlock))));
+}
 size_t acts_bytes(int64_t cols, int64_t max_rows) {
-    return slice_bytes(size_t(std::min(max_rows, kRowBlock)) * size_t(cols / kBlock) * sizeof(ActBlock));
+    return slice_bytes(saturating_mul(std::min(max_rows, kRowBlock), cols / kBlock, sizeof(ActBlock)));
 }
 
 } // namespace
 
 size_t quant_scratch(int64_t cols, int64_t max_rows, int n_threads) {
     if (max_rows <= kDirectRows) return direct_bytes(cols);
-    return std::max(direct_bytes(cols), acts_bytes(cols, max_rows) + size_t(n_threads) * kGroupBytes);
+    return std::max(direct_bytes(cols),
+                    saturating_add(acts_bytes(cols, max_rows), saturating_mul(n_threads, kGroupBytes)));
 }
 
 ggml_status quant_product(const Team & team, const Weights & weights, std::span<const RowPair> pairs,

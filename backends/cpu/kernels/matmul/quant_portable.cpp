@@ -17,6 +17,8 @@ struct Isa {
 
 #include "backends/cpu/kernels/matmul/quant_portable_inl.h"
 
+GGML_QUANT_DOT_ROWS(dot_rows, dot_row)
+
 // One activation row and one panel at a time: sixteen sums, a loop over lanes that any compiler vectorizes.
 template <int Groups, bool Minimum>
 void tile_row(const uint8_t * p, const ActBlock * act, int64_t act_stride, int64_t blocks, float * acc) {
@@ -58,7 +60,7 @@ void tile(const TileArgs & args) {
 
 const QuantKernels & quant_kernels_portable() {
     static constexpr QuantKernels kernels =
-        GGML_QUANT_TABLE("portable", tile, GGML_NO_TILES, false, pack_panel, dot_row, quantize_rows);
+        GGML_QUANT_TABLE("portable", tile, GGML_NO_TILES, false, pack_panel, dot_rows, quantize_rows);
     return kernels;
 }
 

@@ -63,6 +63,7 @@ float dot_row(const void * row, const ActRow & act, int64_t blocks) {
     return result;
 }
 
-void quantize_rows(const float * x, int64_t blocks, ActBlock * out, int64_t stride) {
-    for (int64_t b = 0; b < blocks; ++b) quantize_act_block(x + kBlock * b, out[b * stride]);
+void quantize_rows(const float * x, int64_t blocks, int shared, ActBlock * out, int64_t stride) {
+    for (int64_t b = 0; b < blocks; b += shared)
+        quantize_act_blocks(x + kBlock * b, shared, out + b * stride, stride);
 }

@@ -1,6 +1,15 @@
 // Fills a QuantKernels from templates tile<rows, groups, minimum>, pack<type> and dot<type>.
 #pragma once
 
+// Defines the template `name` with DotFn's signature from one for single rows; where that is defined, so that
+// it is inlined.
+#define GGML_QUANT_DOT_ROWS(name, dot)                                                                       \
+    template <ggml_type T>                                                                                   \
+    void name(const void * rows, size_t stride, int64_t n, const ActRow & act, int64_t blocks, float * y) {  \
+        for (int64_t i = 0; i < n; ++i)                                                                      \
+            y[i] = dot<T>(static_cast<const char *>(rows) + size_t(i) * stride, act, blocks);                \
+    }
+
 #define GGML_QUANT_TILES(tile, groups, minimum)                                                              \
     {                                                                                                        \
         nullptr, tile<1, groups, minimum>, tile<2, groups, minimum>, tile<3, groups, minimum>,               \

@@ -218,6 +218,8 @@ float dot_row(const void * row, const ActRow & act, int64_t blocks) {
         return dot_k<T>(row, act, blocks);
 }
 
+GGML_QUANT_DOT_ROWS(dot_rows, dot_row)
+
 // Writes d (and m) of every group of a stored block to column `row` of the panel blocks.
 template <ggml_type T>
 inline void pack_scales(const typename QuantTraits<T>::Block & w, uint8_t * panel, int row) {
@@ -284,40 +286,48 @@ void pack_panel(const void * const * rows, int64_t first, int64_t last, uint8_t 
     }
 }
 
-void quantize_rows(const float * x, int64_t blocks, ActBlock * out, int64_t stride) {
+// Bits of the largest magnitude of n floats, a multiple of 32.
+inline int32_t top_magnitude(const float * x, int n) {
     const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+    __m256i top[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (int i = 0; i < n; i += 16) {
+        for (int h = 0; h < 2; ++h)
+            top[h] = _mm256_max_epi32(top[h], _mm256_and_si256(load256(x + i + 8 * h), magnitude));
+    }
+    top[0] = _mm256_max_epi32(top[0], top[1]);
+    __m128i t = _mm_max_epi32(_mm256_castsi256_si128(top[0]), _mm256_extracti128_si256(top[0], 1));
+    t = _mm_max_epi32(t, _mm_unpackhi_epi64(t, t));
+    t = _mm_max_epi32(t, _mm_shuffle_epi32(t, 1));
+    return _mm_cvtsi128_si32(t);
+}
+
+inline void quantize_block(const float * x, const ActScale & scale, ActBlock * out) {
+    out->d = scale.d;
+    out->unused = 0;
+    if (scale.inverse == 0.0f) {
+        std::memset(out->q, 0, kBlock);
+        out->correction[0] = out->correction[1] = 0;
+        return;
+    }
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    for (int64_t b = 0; b < blocks; ++b, x += kBlock, out += stride) {
-        __m256 v[4];
-        __m256i top = _mm256_setzero_si256();
-        for (int i = 0; i < 4; ++i) {
-            v[i] = _mm256_loadu_ps(x + 8 * i);
-            top = _mm256_max_epi32(top, _mm256_and_si256(_mm256_castps_si256(v[i]), magnitude));
-        }
-        __m128i t = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
-        t = _mm_max_epi32(t, _mm_unpackhi_epi64(t, t));
-        t = _mm_max_epi32(t, _mm_shuffle_epi32(t, 1));
-        const ActScale scale = act_scale(_mm_cvtsi128_si32(t));
-        out->d = scale.d;
-        out->unused = 0;
-        if (scale.inverse == 0.0f) {
-            std::memset(out->q, 0, kBlock);
-            out->correction[0] = out->correction[1] = 0;
-            continue;
-        }
-        __m256i n[4];
-        for (int i = 0; i < 4; ++i)
-            n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], _mm256_set1_ps(scale.inverse)));
-        const __m256i words0 = _mm256_packs_epi32(n[0], n[1]), words1 = _mm256_packs_epi32(n[2], n[3]);
-        const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(words0, words1), order);
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out->q), bytes);
-        const __m256i ones = _mm256_set1_epi16(1);
-        // Lanes of both halves side by side: after two horizontal adds, one sum per 128-bit half and input.
-        const __m256i pairs =
-            _mm256_hadd_epi32(_mm256_madd_epi16(words0, ones), _mm256_madd_epi16(words1, ones));
-        const __m256i sums = _mm256_hadd_epi32(pairs, pairs);
-        const __m128i both = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-        out->correction[0] = _mm_cvtsi128_si32(both);
-        out->correction[1] = _mm_extract_epi32(both, 1);
+    __m256i n[4];
+    for (int i = 0; i < 4; ++i)
+        n[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), _mm256_set1_ps(scale.inverse)));
+    const __m256i words0 = _mm256_packs_epi32(n[0], n[1]), words1 = _mm256_packs_epi32(n[2], n[3]);
+    const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(words0, words1), order);
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(out->q), bytes);
+    const __m256i ones = _mm256_set1_epi16(1);
+    // Lanes of both halves side by side: after two horizontal adds, one sum per 128-bit half and input.
+    const __m256i pairs = _mm256_hadd_epi32(_mm256_madd_epi16(words0, ones), _mm256_madd_epi16(words1, ones));
+    const __m256i sums = _mm256_hadd_epi32(pairs, pairs);
+    const __m128i both = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    out->correction[0] = _mm_cvtsi128_si32(both);
+    out->correction[1] = _mm_extract_epi32(both, 1);
+}
+
+void quantize_rows(const float * x, int64_t blocks, int shared, ActBlock * out, int64_t stride) {
+    for (int64_t b = 0; b < blocks; b += shared) {
+        const ActScale scale = act_scale(top_magnitude(x, shared * kBlock));
+        for (int i = 0; i < shared; ++i, x += kBlock, out += stride) quantize_block(x, scale, out);
     }
 }

@@ -28,10 +28,12 @@ void read_activations(const ggml_tensor * dst, const char * row, float * x) {
     const ggml_tensor * b = dst->src[1];
     read_floats(b->type, b->nb[0], row, 0, b->ne[0], x);
     if (!ggml_is_quantized(dst->src[0]->type)) return;
-    for (int64_t k = 0; k < b->ne[0]; k += kBlock) {
-        ActBlock block;
-        quantize_act_block(x + k, block);
-        for (int i = 0; i < kBlock; ++i) x[k + i] = block.d * float(block.q[i]);
+    const int shared = shared_blocks(dst->src[0]->type);
+    for (int64_t k = 0; k < b->ne[0]; k += shared * kBlock) {
+        ActBlock blocks[kSuperBlock / kBlock];
+        quantize_act_blocks(x + k, shared, blocks, 1);
+        for (int i = 0; i < shared * kBlock; ++i)
+            x[k + i] = blocks[i / kBlock].d * float(blocks[i / kBlock].q[i % kBlock]);
     }
 }
 
@@ -47,7 +49,7 @@ void product_row(const ggml_tensor * a, int64_t i2, int64_t i3, const float * x,
 } // namespace
 
 size_t reference_scratch(const ggml_tensor * dst, int) {
-    return 2 * slice_bytes(size_t(dst->src[0]->ne[0]) * sizeof(float));
+    return saturating_mul(2, slice_bytes(saturating_mul(dst->src[0]->ne[0], sizeof(float))));
 }
 
 ggml_status mul_mat_reference(const KernelContext & ctx, ggml_tensor * dst) {

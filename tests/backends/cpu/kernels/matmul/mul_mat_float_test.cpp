@@ -49,6 +49,34 @@ TEST(mul_mat_float, equals_the_sum_of_products_for_odd_sizes) {
     }
 }
 
+TEST(mul_mat_float, takes_more_than_65535_rows_on_either_side) {
+    for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
+        for (const Case & c : {Case{70001, 5, 3}, Case{2, 5, 70001}, Case{5, 3, 70001}}) {
+            OpCheck op;
+            op.check(ggml_mul_mat(op.ctx(), op.input(type, {c.k, c.n, 1, 1}),
+                                  op.input(GGML_TYPE_F32, {c.k, c.m, 1, 1})),
+                     for_length(c.k), {{1, 3}, false, true});
+        }
+    }
+    OpCheck op;
+    op.check(ggml_mul_mat(op.ctx(), op.input(GGML_TYPE_F16, {5, 3, 1, 1}),
+                          op.input(GGML_TYPE_F32, {5, 2, 70001, 1})),
+             for_length(5), {{1, 3}, false, true});
+}
+
+TEST(mul_mat_float, keeps_results_that_16_bits_cannot_hold) {
+    for (ggml_type type : kTypes) {
+        OpCheck op;
+        ggml_tensor * a = op.input(type, {2, 1, 1, 1}, Layout::contiguous, 1, 1);
+        // 70000 and its sum with itself are beyond the range of F16.
+        for (int64_t m : {1, 5}) {
+            ggml_tensor * b = op.values(std::vector<float>(size_t(2 * m), 70000.0f), {2, m, 1, 1});
+            EXPECT_EQ(op.compute(ggml_mul_mat(op.ctx(), a, b), false),
+                      std::vector<double>(size_t(m), 140000.0));
+        }
+    }
+}
+
 TEST(mul_mat_float, uses_the_whole_team_for_large_products_with_the_same_result) {
     // Above the size from which the library runs on the team, F16 in one panel and BF16 in several.
     check(GGML_TYPE_F32, {97, 521, 353});

@@ -39,17 +39,33 @@ TEST(quant_kernels, quantize_activations_bit_identically_at_every_level) {
     const std::vector<float> x = awkward_values();
     const int64_t blocks = int64_t(x.size()) / 32;
     for_each_isa([&](cpu::Isa isa) {
-        for (int64_t stride : {1, 6}) {
-            std::vector<ActBlock> out(size_t(blocks * stride));
-            quant_kernels().quantize(x.data(), blocks, out.data(), stride);
-            for (int64_t b = 0; b < blocks; ++b) {
-                ActBlock expected;
-                cpu::matmul::quantize_act_block(x.data() + 32 * b, expected);
-                EXPECT_EQ(std::memcmp(&expected, &out[size_t(b * stride)], sizeof expected), 0)
-                    << cpu::isa_name(isa) << " block " << b;
+        for (int shared : {1, 8}) {
+            for (int64_t stride : {1, 6}) {
+                std::vector<ActBlock> out(size_t(blocks * stride)), expected(size_t(blocks * stride));
+                quant_kernels().quantize(x.data(), blocks, shared, out.data(), stride);
+                for (int64_t b = 0; b < blocks; b += shared)
+                    quantize_act_blocks(x.data() + 32 * b, shared, &expected[size_t(b * stride)], stride);
+                for (size_t b = 0; b < out.size(); b += size_t(stride)) {
+                    EXPECT_EQ(std::memcmp(&expected[b], &out[b], sizeof expected[b]), 0)
+                        << cpu::isa_name(isa) << " shared " << shared << " stride " << stride << " at " << b;
+                }
             }
         }
     });
+}
+
+TEST(quant_kernels, give_blocks_that_share_a_scale_the_one_of_their_largest_value) {
+    std::vector<float> x(256, 0.5f);
+    x[200] = -2.0f;
+    std::vector<ActBlock> out(8);
+    quant_kernels().quantize(x.data(), 8, 8, out.data(), 1);
+    for (const ActBlock & block : out) {
+        EXPECT_EQ(block.d, 2.0f / 127.0f);
+        EXPECT_EQ(block.q[0], 32); // 31.75
+    }
+    EXPECT_EQ(out[6].q[8], -127);
+    EXPECT_EQ(out[6].correction[0], 15 * 32 - 127);
+    EXPECT_EQ(out[6].correction[1], 16 * 32);
 }
 
 TEST(quant_kernels, open_panels_identically_at_every_level) {
