@@ -53,6 +53,7 @@ check:
 	scripts/check-sizes
 	scripts/check-includes
 	scripts/check-names
+	scripts/check-reference
 	scripts/check-words
 
 install:

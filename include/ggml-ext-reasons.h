@@ -69,6 +69,9 @@
     X(OWNER_READ_OUTSIDE, "fusion.owner_read_outside",                                                       \
       "A node outside the match reads the earlier node that the final one overwrites.")                      \
     X(MATCH_LISTED_TWICE, "fusion.listed_twice", "A node of the match stands in the graph more than once.")  \
+    X(EXAMPLE_NOT_FUSED, "fusion.example_not_fused",                                                         \
+      "The rule does not fire on the example it was given, or there is no such rule.")                       \
+    X(FUZZ_ENDLESS, "fusion.fuzz_endless", "The fuzzer was given neither a number of rounds nor a time.")    \
     /* reordering */                                                                                         \
     X(DELAY_RANGE, "reorder.range",                                                                          \
       "The nodes to move, or the place to move them to, are not in the graph.")                              \
@@ -106,4 +109,35 @@
     X(REPLAY_EVICTED, "replay.evicted", "The recording made room for newer ones.")                           \
     X(REPLAY_ENCLOSED, "replay.enclosed", "The caller is recording, so the plan was recorded into that.")    \
     X(REPLAY_CAPTURE_FAILED, "replay.capture_failed", "Recording the plan failed; nothing was retried.")     \
-    X(REPLAY_FAILED, "replay.failed", "The recording could not be launched.")
+    X(REPLAY_FAILED, "replay.failed", "The recording could not be launched.")                                \
+    /* tools: explain, expectations, trace */                                                                \
+    X(REPLAY_NATIVE_SPLIT, "replay.native_split",                                                            \
+      "No extension computes anything here, so nothing is recorded either.")                                 \
+    X(NO_BACKEND, "sched.no_backend", "No backend of the scheduler runs the node where its data lies.")      \
+    X(EXPECT_MALFORMED, "expect.malformed",                                                                  \
+      "An expectation's kind is not known, or its count makes no sense.")                                    \
+    X(EXPECT_DEVICE, "expect.device", "Nodes run on another backend than expected, or there are none.")      \
+    X(EXPECT_KERNEL, "expect.kernel",                                                                        \
+      "Nodes are computed by something else than expected, or there are none.")                              \
+    X(EXPECT_FUSION, "expect.fusion", "A fusion rule did not fire as often as expected.")                    \
+    X(EXPECT_REPLAY, "expect.replay", "An execution was expected to be a replay and was none.")              \
+    X(TRACE_RUNNING, "trace.running", "A trace is running already.")                                         \
+    X(TRACE_NOT_RUNNING, "trace.not_running", "There is no trace to end.")                                   \
+    X(TRACE_FILE, "trace.file", "The file of the trace cannot be created or written.")                       \
+    /* tools */                                                                                              \
+    X(NOT_ALLOCATED, "tools.not_allocated", "The graph is not allocated in this scheduler.")                 \
+    X(PARITY_OTHER_PLAN, "parity.other_plan",                                                                \
+      "A second scheduler plans the graph differently, so no step can be told apart.")                       \
+    X(PARITY_UNSTABLE, "parity.unstable",                                                                    \
+      "The graph's results differ between two executions with the fewest extensions.")                       \
+    X(AUDIT_NOTHING, "audit.nothing", "No registered kernel computes a node of the graph on this backend.")  \
+    X(AUDIT_HOST_WORK, "audit.host_work",                                                                    \
+      "The kernel needs the host in each execution, which a replay leaves out.")                             \
+    X(AUDIT_CONTENTS, "audit.contents",                                                                      \
+      "What the kernel recorded depends on the contents its inputs had then.")                               \
+    X(AUDIT_PLAN_STATE, "audit.plan_state", "Recorded work uses prepared state that ends with its plan.")    \
+    X(AUDIT_OLD_GRAPH, "audit.old_graph", "Recorded work uses metadata of a graph that is gone.")            \
+    X(AUDIT_OLD_MEMORY, "audit.old_memory", "The kernel uses memory of another graph, which may be gone.")   \
+    X(AUDIT_WORKSPACE, "audit.workspace", "The kernel reads what the workspace held before it ran.")         \
+    X(AUDIT_SHARED, "audit.shared_state",                                                                    \
+      "Two recorded graphs disturb each other through what the kernel keeps.")

@@ -317,6 +317,10 @@ typedef enum ggml_status (*ggml_ext_cpu_parallel_v1_t)(ggml_backend_t backend, i
 // workspace.
 typedef int (*ggml_ext_cpu_n_threads_v1_t)(ggml_backend_t backend);
 
+// "ggml_ext_cpu_isa_v1": may kernels use an instruction set, named as in GGML_CPU_ISA? True when the
+// processor has it and GGML_CPU_ISA does not forbid it; false for unknown names.
+typedef bool (*ggml_ext_cpu_isa_v1_t)(const char * level);
+
 #ifdef __cplusplus
 }
 #endif

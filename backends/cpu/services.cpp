@@ -1,6 +1,7 @@
 #include "backends/cpu/services.h"
 
 #include "backends/cpu/backend.h"
+#include "backends/cpu/isa/cpu_features.h"
 #include "backends/cpu/team.h"
 #include "ggml-ext.h"
 #include "runtime/base/log.h"
@@ -36,13 +37,33 @@ int n_threads_v1(ggml_backend_t backend) {
     return state != nullptr ? state->n_threads : 0;
 }
 
+bool isa_v1(const char * level) {
+    const CpuFeatures & usable = cpu_features();
+    const struct {
+        Isa isa;
+        bool usable;
+    } levels[] = {{Isa::baseline, true},
+                  {Isa::avx2, usable.avx2},
+                  {Isa::avxvnni, usable.avxvnni},
+                  {Isa::avx512, usable.avx512},
+                  {Isa::avx512vnni, usable.avx512vnni},
+                  {Isa::neon, usable.neon},
+                  {Isa::dotprod, usable.dotprod}};
+    for (const auto & l : levels) {
+        if (level != nullptr && std::strcmp(level, isa_name(l.isa)) == 0) return l.usable;
+    }
+    return false;
+}
+
 } // namespace
 
 void * service(const char * name) {
     const ggml_ext_cpu_parallel_v1_t parallel = parallel_v1;
     const ggml_ext_cpu_n_threads_v1_t n_threads = n_threads_v1;
+    const ggml_ext_cpu_isa_v1_t isa = isa_v1;
     if (std::strcmp(name, "ggml_ext_cpu_parallel_v1") == 0) return reinterpret_cast<void *>(parallel);
     if (std::strcmp(name, "ggml_ext_cpu_n_threads_v1") == 0) return reinterpret_cast<void *>(n_threads);
+    if (std::strcmp(name, "ggml_ext_cpu_isa_v1") == 0) return reinterpret_cast<void *>(isa);
     return nullptr;
 }
 

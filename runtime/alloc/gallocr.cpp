@@ -1,4 +1,5 @@
 // ggml_gallocr: a plan, the buffers it was made for, and handing out their addresses to graphs that fit it.
+#include "runtime/alloc/gallocr.h"
 #include "runtime/alloc/plan.h"
 #include "runtime/alloc/virtual_buffer.h"
 #include "runtime/base/log.h"
@@ -156,6 +157,13 @@ bool without_exceptions(Function && function) {
 }
 
 } // namespace
+
+bool gave_storage(const ggml_gallocr * galloc, const ggml_tensor * tensor) {
+    return tensor->buffer != nullptr &&
+           std::any_of(galloc->buffers.begin(), galloc->buffers.end(),
+                       [tensor](const VirtualBuffer & buffer) { return buffer.owns(tensor); });
+}
+
 } // namespace ggml::alloc
 
 extern "C" {

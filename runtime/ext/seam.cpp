@@ -3,6 +3,8 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
+#include "runtime/ext/registry/store.h"
 #include "runtime/ext/replay/replay.h"
 #include "runtime/ext/run/run.h"
 #include "runtime/ext/selection/ask.h"
@@ -19,6 +21,15 @@ bool some_kernel_supports(const ext::DeviceKernels & kernels, const ggml_tensor 
         if (policy.allows(*kernel) && ext::ask_supports(*kernel, op, nullptr)) return true;
     }
     return false;
+}
+
+// Apart, or the short way below would save all the registers this one needs.
+[[gnu::noinline]] bool supports_with_extensions(ggml_backend_dev_t device, const ggml_tensor * op) {
+    ext::freeze(device, ext::Frozen::capability_query);
+    const ext::DeviceKernels * kernels = ext::kernels_of(device);
+    if (kernels != nullptr && ext::asks_itself(device, op)) return false;
+    if (device->iface.supports_op(device, op)) return true;
+    return kernels != nullptr && some_kernel_supports(*kernels, op);
 }
 
 ggml_status compute_with_kernels(ggml_backend_t backend, ggml_cgraph * graph) {
@@ -50,15 +61,18 @@ ggml_status compute_with_kernels(ggml_backend_t backend, ggml_cgraph * graph) {
 
 } // namespace
 
+// Asked about every node of every graph: where nothing is registered it is two loads and a jump.
 bool device_supports_op(ggml_backend_dev_t device, const ggml_tensor * op) {
-    ext::freeze(device, ext::Frozen::capability_query);
-    const ext::DeviceKernels * kernels = ext::kernels_of(device);
-    if (kernels != nullptr && ext::asks_itself(device, op)) return false;
-    if (device->iface.supports_op(device, op)) return true;
-    return kernels != nullptr && some_kernel_supports(*kernels, op);
+    const bool is_frozen = ext::frozen(device).load(std::memory_order_acquire) != int(ext::Frozen::no);
+    const bool is_plain = ext::published(device).load(std::memory_order_acquire) == nullptr;
+    if (is_frozen && is_plain) return device->iface.supports_op(device, op);
+    return supports_with_extensions(device, op);
 }
 
 ggml_status compute_graph(ggml_backend_t backend, ggml_cgraph * graph) {
+    const TraceScope scope("direct", [&]() -> TraceWords {
+        return {"direct computation", ggml_backend_name(backend), nullptr, graph->n_nodes};
+    });
     ext::freeze(backend->device, ext::Frozen::direct_compute);
     if (ext::kernels_of(backend->device) == nullptr) return backend->iface.graph_compute(backend, graph);
     try {

@@ -52,8 +52,9 @@ int backend_from_location(Scheduler & s, int32_t slot) {
     if (ggml_backend_buffer_t buffer = buffer_of(t)) {
         const int backend = backend_at(s, buffer, slot);
         if (backend != kNoBackend) return backend;
-        GGML_LOG_ERROR("scheduler: '%s' lies in a %s buffer, and no backend that can use it runs %s\n",
-                       t->name, ggml_backend_buffer_name(buffer), ggml_op_desc(t));
+        ext::refuse(&s.refusal, GGML_EXT_REASON_NO_BACKEND, -1,
+                    "'%s' lies in a %s buffer, and no backend that can use it runs %s", t->name,
+                    ggml_backend_buffer_name(buffer), ggml_op_desc(t));
         return kRefused;
     }
     // Inputs are written by the host.
@@ -145,6 +146,19 @@ void settle_sources(Scheduler & s, int node) {
     }
 }
 
+// What the kernels registered for the node say, for the message.
+std::string why_nowhere(const Scheduler & s, const ggml_tensor * node) {
+    std::string text;
+    for (int b = 0; b < s.n_backends; ++b) {
+        for (const ext::Candidate & refused : refusals(s, b, node)) {
+            if (refused.kernel == nullptr) continue;
+            text.append("; ").append(refused.kernel->name).append(" on ");
+            text.append(ggml_backend_name(s.backends[size_t(b)])).append(": ") += refused.verdict.message();
+        }
+    }
+    return text;
+}
+
 bool settle_rest(Scheduler & s, const ggml_cgraph * graph) {
     for (int i = 0; i < graph->n_nodes; ++i) {
         settle_sources(s, i);
@@ -154,8 +168,9 @@ bool settle_rest(Scheduler & s, const ggml_cgraph * graph) {
             if (supports(s, b, slot)) backend = int16_t(b);
         }
         if (backend != kNoBackend) continue;
-        GGML_LOG_ERROR("scheduler: no backend runs %s (node '%s')\n", ggml_op_desc(graph->nodes[i]),
-                       graph->nodes[i]->name);
+        ext::refuse(&s.refusal, GGML_EXT_REASON_NO_BACKEND, i, "no backend runs %s (node '%s')%s",
+                    ggml_op_desc(graph->nodes[i]), graph->nodes[i]->name,
+                    why_nowhere(s, graph->nodes[i]).c_str());
         return false;
     }
     // A source may have waited for a node that only now has a backend.
@@ -179,7 +194,9 @@ bool can_read(Scheduler & s, int32_t slot, int backend) {
     return home != kNoBackend && (s.reads_buft_of[size_t(backend)] & (1u << home)) != 0;
 }
 
-bool assign(Scheduler & s, const ggml_cgraph * graph) {
+namespace {
+
+bool assign_all(Scheduler & s, const ggml_cgraph * graph) {
     if (!assign_fixed(s, s.index.leafs) || !assign_fixed(s, s.index.nodes)) return false;
     expand(s, graph, /*down=*/true, /*spread_last=*/false);
     expand(s, graph, /*down=*/false, /*spread_last=*/false);
@@ -189,6 +206,17 @@ bool assign(Scheduler & s, const ggml_cgraph * graph) {
     if (!settle_rest(s, graph)) return false;
     settle_groups(s);
     return true;
+}
+
+} // namespace
+
+bool assign(Scheduler & s, const ggml_cgraph * graph) {
+    if (assign_all(s, graph)) {
+        if (s.n_backends > 1 && !s.dry_run) report_fallbacks(s, graph);
+        return true;
+    }
+    if (!s.dry_run) GGML_LOG_ERROR("scheduler: %s\n", s.refusal.words.c_str());
+    return false;
 }
 
 } // namespace ggml::sched

@@ -3,6 +3,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
 #include "runtime/ext/run/run.h"
 
 namespace ggml::sched {
@@ -46,6 +47,20 @@ ggml_status execute_observed(const Scheduler & s, Split & split) {
     return GGML_STATUS_SUCCESS;
 }
 
+ggml_status execute_watched(const Scheduler & s, const Split & split, const ext::Plan & plan) {
+    for (const ext::Step & step : plan.steps) {
+        const bool shown = step.kind != ext::StepKind::native;
+        ggml_backend_synchronize(plan.backend);
+        if (shown && !s.observer->before(plan, step)) return GGML_STATUS_ABORTED;
+        const ggml_status status =
+            ext::run_range(plan, workspace_of(s, split), step.first, step.n, &s.observer->why);
+        ggml_backend_synchronize(plan.backend);
+        if (status != GGML_STATUS_SUCCESS) return status;
+        if (shown && !s.observer->after(plan, step)) return GGML_STATUS_ABORTED;
+    }
+    return GGML_STATUS_SUCCESS;
+}
+
 bool is_fused(const ext::Plan & plan) {
     for (const ext::Step & step : plan.steps) {
         if (step.kind == ext::StepKind::fusion) return true;
@@ -61,11 +76,30 @@ ggml_status refuse_callback() {
 
 } // namespace
 
+ext::Verdict replay_miss(const Scheduler & s, const Split & split) {
+    ext::Verdict miss;
+    const SplitPlan * planned = plan_of(s, split);
+    if (planned == nullptr) {
+        ext::refuse(&miss, GGML_EXT_REASON_REPLAY_NATIVE_SPLIT, -1, "%d nodes, all by %s itself",
+                    split.graph.n_nodes, ggml_backend_name(s.backends[size_t(split.backend)]));
+    } else if (s.callback != nullptr) {
+        ext::refuse(&miss, GGML_EXT_REASON_REPLAY_OFF, -1, "an evaluation callback looks at single nodes");
+    } else {
+        miss = planned->replay.last_miss();
+    }
+    return miss;
+}
+
 ggml_status execute_split(Scheduler & s, Split & split) {
     if (SplitPlan * planned = plan_of(s, split)) {
         if (!ext::is_current(planned->plan) && !renew_plan(s, split)) return GGML_STATUS_FAILED;
     }
     SplitPlan * planned = plan_of(s, split);
+    const TraceScope scope(planned != nullptr ? "split" : "step", [&]() -> TraceWords {
+        const char * name = planned != nullptr ? "steps" : "native";
+        return {name, ggml_backend_name(s.backends[size_t(split.backend)]), nullptr, split.graph.n_nodes};
+    });
+    if (s.observer != nullptr && planned != nullptr) return execute_watched(s, split, planned->plan);
     if (s.callback != nullptr) {
         return planned != nullptr && is_fused(planned->plan) ? refuse_callback() : execute_observed(s, split);
     }

@@ -4,6 +4,7 @@
 #include "runtime/sched/sched.h"
 
 #include "runtime/backend/interface.h"
+#include "runtime/base/trace.h"
 
 #include <algorithm>
 
@@ -61,6 +62,11 @@ void lay_out_copies(Scheduler & s) {
     }
 }
 
+bool assign_traced(Scheduler & s, const ggml_cgraph * graph) {
+    const TraceScope scope("plan", "assign");
+    return assign(s, graph);
+}
+
 } // namespace
 
 void lay_out(Scheduler & s, ggml_cgraph * graph) {
@@ -84,6 +90,9 @@ void lay_out(Scheduler & s, ggml_cgraph * graph) {
 }
 
 bool split(Scheduler & s, ggml_cgraph * graph) {
+    const TraceScope scope("plan", [&]() -> TraceWords {
+        return {"plan graph", nullptr, nullptr, graph->n_nodes};
+    });
     // The same graph cut a second time: start from its own sources. Another graph: the old one may be gone.
     if (s.stage != Stage::kFresh) {
         if (s.graph == graph) {
@@ -102,7 +111,7 @@ bool split(Scheduler & s, ggml_cgraph * graph) {
     s.stage = Stage::kSplit;
     index_graph(s, graph);
     group_writers(s, graph);
-    if (!assign(s, graph)) return false;
+    if (!assign_traced(s, graph)) return false;
     cut(s, graph);
     if (!make_plans(s, graph)) return false;
     lay_out(s, graph);

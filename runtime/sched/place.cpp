@@ -1,6 +1,7 @@
 #include "runtime/sched/sched.h"
 
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
 
 #include <array>
 
@@ -48,6 +49,7 @@ void protect_copies_in_flight(Scheduler & s) {
 } // namespace
 
 bool reserve_storage(Scheduler & s) {
+    const TraceScope scope("alloc", "reserve");
     AllocGraph & alloc = s.alloc;
     s.reserved_node_ids.clear();
     s.reserved_leaf_ids.clear();
@@ -61,6 +63,7 @@ bool reserve_storage(Scheduler & s) {
 }
 
 bool place(Scheduler & s) {
+    const TraceScope scope("alloc", "place");
     AllocGraph & alloc = s.alloc;
     // The allocator compares shapes with its plan, but does not know that a node has moved to another
     // backend. With a single buffer it would replace that buffer by itself, under the feet of work in flight.

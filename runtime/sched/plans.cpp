@@ -4,6 +4,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
 
 #include <algorithm>
 
@@ -13,6 +14,20 @@ namespace {
 // Individual operations are wanted by whoever looks at them, and by graphs that overlap in time.
 bool may_fuse(const Scheduler & s) { return s.n_copies == 1 && s.callback == nullptr; }
 
+size_t extension_steps(const ext::Plan & plan) {
+    return size_t(std::count_if(plan.steps.begin(), plan.steps.end(),
+                                [](const ext::Step & step) { return step.kernel != nullptr; }));
+}
+
+// Of the splits before this one; nobody needs it where steps are not limited.
+size_t steps_before(const Scheduler & s, const Split & split) {
+    if (s.policy.most_steps == SIZE_MAX) return 0;
+    const size_t end = split.plan < 0 ? s.plans.size() : size_t(split.plan);
+    size_t sum = 0;
+    for (size_t i = 0; i < end; ++i) sum += extension_steps(s.plans[i]->plan);
+    return sum;
+}
+
 ext::PlanRequest request_for(Scheduler & s, Split & split, ext::PlanLog * log) {
     ext::PlanRequest request;
     request.backend = s.backends[size_t(split.backend)];
@@ -20,6 +35,7 @@ ext::PlanRequest request_for(Scheduler & s, Split & split, ext::PlanLog * log) {
     request.graph = &split.graph;
     request.policy = &s.policy;
     request.fuse = may_fuse(s);
+    request.steps_before = steps_before(s, split);
     request.log = log;
     return request;
 }
@@ -30,16 +46,31 @@ bool same_fusion(const ext::Plan & a, const ext::Plan & b) {
            std::equal(a.skipped.begin(), a.skipped.begin() + ptrdiff_t(a.n_fused_away), b.skipped.begin());
 }
 
-bool plan_split(Scheduler & s, Split & split) {
-    const ext::PlanRequest request = request_for(s, split, nullptr);
+TraceWords words_for(const char * what, const ext::PlanRequest & request) {
+    return {what, ggml_backend_name(request.backend), nullptr, request.graph->n_nodes};
+}
+
+void choose_steps(ext::Plan & plan, const ext::PlanRequest & request) {
+    const TraceScope scope("plan", [&] { return words_for("select", request); });
+    ext::select(plan, request);
+}
+
+ggml_status prepare_steps(ext::Plan & plan, const ext::PlanRequest & request, ext::Verdict * why) {
+    const TraceScope scope("plan", [&] { return words_for("prepare", request); });
+    return ext::prepare(plan, request, why);
+}
+
+bool plan_split(Scheduler & s, Split & split, ext::PlanLog * log) {
+    const ext::PlanRequest request = request_for(s, split, log);
     ext::freeze(request.backend->device, ext::Frozen::graph_allocation);
     ext::optimize(request);
     auto planned = std::make_unique<SplitPlan>(request);
-    ext::select(planned->plan, request);
+    choose_steps(planned->plan, request);
     s.skipped.insert(s.skipped.end(), planned->plan.skipped.begin(), planned->plan.skipped.end());
     if (!planned->plan.has_extensions) return true;
     ext::Verdict why;
-    if (ext::prepare(planned->plan, request, &why) != GGML_STATUS_SUCCESS) {
+    if (prepare_steps(planned->plan, request, &why) != GGML_STATUS_SUCCESS) {
+        if (s.dry_run) return log->failure = std::move(why), true;
         GGML_LOG_ERROR("scheduler: %s\n", why.message().c_str());
         return false;
     }
@@ -60,11 +91,13 @@ void drop_plans(Scheduler & s) {
 bool make_plans(Scheduler & s, ggml_cgraph * graph) {
     s.skipped.clear();
     s.order.assign(graph->nodes, graph->nodes + graph->n_nodes);
-    for (Split & split : s.splits) {
+    if (s.logs != nullptr) s.logs->assign(s.splits.size(), {});
+    for (size_t i = 0; i < s.splits.size(); ++i) {
+        Split & split = s.splits[i];
         split.graph = graph_view(graph, split.begin, split.end - split.begin);
         split.graph.nodes = s.order.data() + split.begin;
         split.graph.uid = next_graph_uid();
-        if (!plan_split(s, split)) return false;
+        if (!plan_split(s, split, s.logs != nullptr ? &(*s.logs)[i] : nullptr)) return false;
     }
     ggml_gallocr_set_skipped_tensors(s.galloc, s.skipped.data(), s.skipped.size());
     return true;
@@ -77,14 +110,14 @@ bool renew_plan(Scheduler & s, Split & split) {
     request.placed = true;
     request.fuse = s.n_copies == 1 && old.plan.n_fused_away > 0;
     auto renewed = std::make_unique<SplitPlan>(request);
-    ext::select(renewed->plan, request);
+    choose_steps(renewed->plan, request);
     if (!same_fusion(renewed->plan, old.plan)) {
         GGML_LOG_ERROR("scheduler: %s (%s)\n", ggml_ext_reason_text(GGML_EXT_REASON_PLAN_STALE),
                        ggml_ext_reason_name(GGML_EXT_REASON_PLAN_STALE));
         return false;
     }
     ext::Verdict why;
-    if (ext::prepare(renewed->plan, request, &why) != GGML_STATUS_SUCCESS) {
+    if (prepare_steps(renewed->plan, request, &why) != GGML_STATUS_SUCCESS) {
         GGML_LOG_ERROR("scheduler: %s\n", why.message().c_str());
         return false;
     }

@@ -2,6 +2,7 @@
 // event the stream waits for where the two are of one family, else by the host waiting. Between graphs that
 // order is kept only without parallel copies; with them the copies and their events keep graphs apart.
 #include "runtime/backend/interface.h"
+#include "runtime/base/trace.h"
 #include "runtime/sched/sched.h"
 
 namespace ggml::sched {
@@ -46,6 +47,9 @@ void copy_input(Scheduler & s, const Split & split, int32_t slot) {
     const int home = s.tensors[slot].backend;
     ggml_backend_t from = s.backends[size_t(home)];
     ggml_backend_t to = s.backends[size_t(split.backend)];
+    const TraceScope scope("copy", [&]() -> TraceWords {
+        return {input->name, ggml_backend_name(to), ggml_backend_name(from)};
+    });
     // The caller may overwrite an input as soon as this call returns, so it is copied now.
     const bool callers = (input->flags & GGML_TENSOR_FLAG_INPUT) != 0;
     if (!callers && to->iface.cpy_tensor_async != nullptr) {
@@ -71,6 +75,7 @@ void wait_for_all(Scheduler & s) {
 }
 
 ggml_status run(Scheduler & s) {
+    const TraceScope scope("run", "execute graph");
     s.in_flight = true;
     if (s.n_copies > 1) s.pending.fill(false);
     for (Split & split : s.splits) {
@@ -85,7 +90,10 @@ ggml_status run(Scheduler & s) {
         }
         if (status != GGML_STATUS_SUCCESS) return status;
     }
-    return GGML_STATUS_SUCCESS;
+    if (s.observer != nullptr) return GGML_STATUS_SUCCESS; // none that the caller counts
+    ++s.executions;
+    if (s.expectations.empty() || meets_replay_expectations(s)) return GGML_STATUS_SUCCESS;
+    return GGML_STATUS_FAILED;
 }
 
 } // namespace ggml::sched

@@ -222,11 +222,12 @@ bool ggml_backend_sched_alloc_graph(ggml_backend_sched_t sched, ggml_cgraph * gr
     }
     sched->cur_copy = sched->next_copy;
     sched->next_copy = (sched->next_copy + 1) % sched->n_copies;
-    if (!without_exceptions([&] { return split(*sched, graph) && place(*sched); })) {
+    if (!without_exceptions([&] { return split_as_expected(*sched, graph) && place(*sched); })) {
         give_back(*sched);
         return false;
     }
     sched->stage = Stage::kAllocated;
+    sched->executions = 0;
     return true;
 }
 

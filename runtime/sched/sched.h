@@ -19,6 +19,7 @@
 #include "runtime/ext/plan/plan.h"
 #include "runtime/ext/replay/replay.h"
 #include "runtime/graph/graph.h"
+#include "runtime/sched/expectations.h"
 #include "runtime/sched/tensor_pool.h"
 #include "runtime/sched/tensor_table.h"
 
@@ -68,6 +69,17 @@ struct SplitPlan {
     explicit SplitPlan(const ext::PlanRequest & request) : plan(request) {}
 };
 
+// Looks at a graph while it runs, extension step by extension step: for tools. While a scheduler has one,
+// nothing is replayed and the backend is idle at both calls. `false` ends the execution.
+class StepObserver {
+  public:
+    virtual ~StepObserver() = default;
+    virtual bool before(const ext::Plan & plan, const ext::Step & step) = 0;
+    virtual bool after(const ext::Plan & plan, const ext::Step & step) = 0;
+
+    ext::Verdict why; // of a step that failed
+};
+
 // A source that was replaced by a copy in the caller's graph.
 struct Rewired {
     ggml_tensor * node;
@@ -104,6 +116,7 @@ struct ggml_backend_sched {
 
     ggml_backend_sched_eval_callback callback = nullptr;
     void * callback_data = nullptr;
+    ggml::sched::StepObserver * observer = nullptr;
 
     ggml::sched::Stage stage = ggml::sched::Stage::kFresh;
     const ggml_cgraph * graph = nullptr; // the one the stage speaks about
@@ -129,6 +142,13 @@ struct ggml_backend_sched {
     std::array<std::shared_ptr<ggml::ext::Workspace>, ggml::sched::kMaxBackends> workspaces;
     ggml::sched::AllocGraph alloc;
     std::vector<int> reserved_node_ids, reserved_leaf_ids; // what galloc was last reserved with
+
+    std::vector<ggml::sched::Expectation> expectations;
+    uint64_t executions = 0;                          // successful ones of the allocated graph
+    std::vector<ggml::ext::PlanLog> * logs = nullptr; // filled by planning, split by split
+    bool dry_run = false;       // problems are noted in `logs` and `refusal`, and not reported
+    ggml::ext::Verdict refusal; // why the graph could not be assigned
+    std::vector<std::pair<const void *, ggml_ext_reason>> told; // operators whose fallback has been reported
 
     ggml_backend_sched() = default;
     ggml_backend_sched(const ggml_backend_sched &) = delete;
@@ -193,6 +213,23 @@ void wait_for_all(Scheduler & s);
 
 // index to lay_out. False: nothing is changed in the graph.
 [[nodiscard]] bool split(Scheduler & s, ggml_cgraph * graph);
+
+// The registered kernels of a backend that refuse a node, and the backend itself with a null kernel; empty
+// when it would run the node.
+std::vector<ext::Candidate> refusals(const Scheduler & s, int backend, const ggml_tensor * node);
+
+// A registered operator's node that runs on a later backend than a neighbour, whose kernels for it refuse.
+struct Fallback {
+    int wanted;
+    ext::Candidate first; // of the refusals
+};
+[[nodiscard]] bool find_fallback(const Scheduler & s, const ggml_cgraph * graph, int node, Fallback & out);
+
+// One line for each operator and reason that this scheduler has not reported yet.
+void report_fallbacks(Scheduler & s, const ggml_cgraph * graph);
+
+// Why the last execution of a split was no replay; reason NONE: it was one.
+ext::Verdict replay_miss(const Scheduler & s, const Split & split);
 
 // Undoes what cut did to the sources of the caller's nodes, which must still exist.
 void restore_sources(Scheduler & s);

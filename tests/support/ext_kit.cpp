@@ -51,6 +51,8 @@ bool infer(const ggml_tensor * const * inputs, int n, const void * attrs, ggml_e
     return true;
 }
 
+ggml_status reference(ggml_tensor * node, void * self) { return static_cast<OpKit *>(self)->reference(node); }
+
 } // namespace
 
 void add_kernel(ggml_backend_dev_t device, const KernelKit & given) {
@@ -121,6 +123,7 @@ ggml_ext_op_t add_op(const OpKit & given) {
     desc.name = kit.name.c_str();
     desc.attr_size = kit.attr_size;
     desc.infer = infer;
+    if (kit.reference) desc.reference = reference;
     desc.user_data = &kit;
     ggml_ext_op_t op = nullptr;
     EXPECT_EQ(ggml_ext_register_op(&desc, &op), GGML_EXT_SUCCESS) << ggml_ext_last_message();

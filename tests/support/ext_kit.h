@@ -43,6 +43,7 @@ struct OpKit {
     size_t attr_size = 0;
     std::function<bool(const ggml_tensor * const *, int, const void *, ggml_ext_output &)>
         infer; // empty: like inputs[0]
+    std::function<ggml_status(ggml_tensor *)> reference;
 };
 
 // Registers it once in the process; later calls with the same name give the same operator.

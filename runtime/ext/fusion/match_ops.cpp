@@ -11,9 +11,13 @@ bool has_op(const ggml_tensor * node, ggml_op op) {
     return node->op == op && (op != GGML_OP_CUSTOM || extension_op(node) != nullptr);
 }
 
-int matched(ggml_ext_why_t why, int first, int n, const char * found, const char * wanted) {
-    refuse(why, GGML_EXT_REASON_NO_MATCH, first + n, "node %d is %s, not %s", first + n, found, wanted);
-    if (why != nullptr) why->matched = n;
+// Planning asks each rule about most nodes of a graph, so words are looked for only when somebody reads them.
+int matched(ggml_ext_why_t why, const ggml_cgraph * graph, int first, int n, ggml_op wanted) {
+    if (why == nullptr) return n;
+    const int at = first + n;
+    const char * found = at < graph->n_nodes ? ggml_op_desc(graph->nodes[at]) : "behind the last one";
+    refuse(why, GGML_EXT_REASON_NO_MATCH, at, "node %d is %s, not %s", at, found, ggml_op_name(wanted));
+    why->matched = n;
     return n;
 }
 
@@ -29,10 +33,9 @@ int ggml_ext_match_ops(const ggml_cgraph * graph, int first, const ggml_op * ops
         return 0;
     }
     for (int i = 0; i < n_ops; ++i) {
-        const char * wanted = ggml_op_name(ops[i]);
-        if (first >= graph->n_nodes - i) return matched(why, first, i, "behind the last one", wanted);
-        const ggml_tensor * node = graph->nodes[first + i];
-        if (!has_op(node, ops[i])) return matched(why, first, i, ggml_op_desc(node), wanted);
+        const bool is_behind = first >= graph->n_nodes - i;
+        if (is_behind || !has_op(graph->nodes[first + i], ops[i]))
+            return matched(why, graph, first, i, ops[i]);
     }
     return n_ops > 0 ? n_ops : 0;
 }

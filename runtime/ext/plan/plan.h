@@ -33,17 +33,18 @@ struct PlanLog {
     struct Node {
         int node; // in the plan's graph
         StepKind kind;
-        const Kernel * chosen;         // null: native
-        std::vector<Candidate> losers; // kernels of the single node that were not chosen
+        const Kernel * chosen;              // null: native
+        std::vector<Candidate> losers = {}; // kernels of the single node that were not chosen
     };
     struct Rule {
         const Kernel * rule;
         int fired = 0;
         int longest = 0, at = -1; // longest prefix that matched without firing, and where
-        Verdict verdict;          // why it did not fire there
+        Verdict verdict = {};     // why it did not fire there, or was asked nowhere
     };
-    std::vector<Node> nodes;
-    std::vector<Rule> rules;
+    std::vector<Node> nodes; // all, in order
+    std::vector<Rule> rules; // all of the device
+    Verdict failure;         // of `prepare`
 };
 
 struct PlanRequest {
@@ -52,7 +53,8 @@ struct PlanRequest {
     ggml_cgraph * graph = nullptr; // of this device: a view of the whole graph with an order of its own
     const Policy * policy = nullptr;
     bool fuse = false;
-    bool placed = false; // tensors have their storage already (direct computation)
+    bool placed = false;     // tensors have their storage already (direct computation)
+    size_t steps_before = 0; // extension steps of earlier plans of the same graph, for Policy::most_steps
     PlanLog * log = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/ext/fusion/fusion.h"
+#include "runtime/ext/plan/log.h"
 
 #include <optional>
 
@@ -14,7 +15,7 @@ namespace {
 class Selector {
   public:
     Selector(Plan & plan, const PlanRequest & request)
-        : plan_(plan), request_(request), device_(plan.backend->device),
+        : plan_(plan), request_(request), notes_(plan, request), device_(plan.backend->device),
           fuse_(request.fuse && request.policy->fusion) {}
 
     void run();
@@ -22,36 +23,19 @@ class Selector {
   private:
     int match_at(int first, const Kernel ** rule);
     bool rule_fires(const Kernel & rule, int first, int & n, Verdict * why);
-    void note_miss(const Kernel & rule, int first, Verdict && verdict);
-    void note_node(int i, StepKind kind, const Kernel * chosen, std::vector<Candidate> && losers);
     void add(StepKind kind, int first, int n, const Kernel * kernel);
-    PlanLog::Rule & log_of(const Kernel & rule);
+    bool is_limited() const { return n_steps_ >= request_.policy->most_steps; }
+    const Policy & policy_now();
 
     Plan & plan_;
     const PlanRequest & request_;
+    const PlanNotes notes_;
     ggml_backend_dev_t device_;
     const bool fuse_;
+    size_t n_steps_ = request_.steps_before;
     std::optional<Legality> legality_; // made when the first rule matches
+    std::optional<Policy> essential_;  // made when the limit of steps is reached
 };
-
-PlanLog::Rule & Selector::log_of(const Kernel & rule) {
-    for (PlanLog::Rule & entry : request_.log->rules) {
-        if (entry.rule == &rule) return entry;
-    }
-    return request_.log->rules.emplace_back(PlanLog::Rule{&rule});
-}
-
-void Selector::note_miss(const Kernel & rule, int first, Verdict && verdict) {
-    PlanLog::Rule & entry = log_of(rule);
-    if (entry.at >= 0 && verdict.matched <= entry.longest) return;
-    entry.longest = verdict.matched;
-    entry.at = first;
-    entry.verdict = std::move(verdict);
-}
-
-void Selector::note_node(int i, StepKind kind, const Kernel * chosen, std::vector<Candidate> && losers) {
-    if (request_.log != nullptr) request_.log->nodes.push_back({i, kind, chosen, std::move(losers)});
-}
 
 bool Selector::rule_fires(const Kernel & rule, int first, int & n, Verdict * why) {
     if (!request_.policy->allows(rule)) {
@@ -64,11 +48,11 @@ bool Selector::rule_fires(const Kernel & rule, int first, int & n, Verdict * why
             refuse(why, GGML_EXT_REASON_NO_MATCH, first, "no reason was given");
         return false;
     }
-    if (why != nullptr) why->matched = n;
     if (n < 2 || n > plan_.graph.n_nodes - first) {
         return refuse(why, GGML_EXT_REASON_MATCH_LENGTH, first, "%s answered %d, %d nodes are left",
                       rule.name.c_str(), n, plan_.graph.n_nodes - first);
     }
+    if (why != nullptr) why->matched = n;
     if (!legality_.has_value()) legality_.emplace(&plan_.graph);
     return legality_->check(first, n, why, &plan_.skipped);
 }
@@ -77,12 +61,11 @@ int Selector::match_at(int first, const Kernel ** rule) {
     for (const Kernel * candidate : plan_.kernels->rules_for(plan_.graph.nodes[first])) {
         Verdict verdict;
         int n = 0;
-        if (rule_fires(*candidate, first, n, request_.log != nullptr ? &verdict : nullptr)) {
-            if (request_.log != nullptr) ++log_of(*candidate).fired;
+        if (rule_fires(*candidate, first, n, notes_.ask(verdict))) {
             *rule = candidate;
             return n;
         }
-        if (request_.log != nullptr) note_miss(*candidate, first, std::move(verdict));
+        notes_.missed(*candidate, first, std::move(verdict));
     }
     return 0;
 }
@@ -94,30 +77,39 @@ void Selector::add(StepKind kind, int first, int n, const Kernel * kernel) {
     }
     plan_.steps.push_back({kind, first, n, kernel});
     if (kernel == nullptr) return;
+    ++n_steps_;
     plan_.has_extensions = true;
     plan_.capture_safe = plan_.capture_safe && kernel->capture_safe();
     plan_.replay_reusable = plan_.replay_reusable && kernel->replay_reusable();
+}
+
+const Policy & Selector::policy_now() {
+    if (!is_limited()) return *request_.policy;
+    if (!essential_.has_value()) {
+        essential_ = *request_.policy;
+        essential_->kernels = false;
+    }
+    return *essential_;
 }
 
 void Selector::run() {
     plan_.capture_safe = plan_.replay_reusable = true;
     for (int i = 0; i < plan_.graph.n_nodes;) {
         const Kernel * kernel = nullptr;
-        const int n = fuse_ ? match_at(i, &kernel) : 0;
+        const int n = fuse_ && !is_limited() ? match_at(i, &kernel) : 0;
         if (n > 0) {
-            note_node(i, StepKind::fusion, kernel, {});
+            notes_.fused(i, n, *kernel);
             add(StepKind::fusion, i, n, kernel);
             i += n;
             continue;
         }
         std::vector<Candidate> losers;
-        kernel = choose(device_, *plan_.kernels, plan_.graph.nodes[i], *request_.policy,
-                        request_.log != nullptr ? &losers : nullptr);
-        const StepKind kind = kernel != nullptr ? StepKind::kernel : StepKind::native;
-        note_node(i, kind, kernel, std::move(losers));
-        add(kind, i, 1, kernel);
+        kernel = choose(device_, *plan_.kernels, plan_.graph.nodes[i], policy_now(), notes_.ask(losers));
+        notes_.single(i, kernel, std::move(losers));
+        add(kernel != nullptr ? StepKind::kernel : StepKind::native, i, 1, kernel);
         ++i;
     }
+    notes_.finish(fuse_);
 }
 
 // The device's own passes over what is left to it.
@@ -150,6 +142,7 @@ void select(Plan & plan, const PlanRequest & request) {
         Selector(plan, request).run();
     } else if (plan.graph.n_nodes > 0) {
         plan.steps.push_back({StepKind::native, 0, plan.graph.n_nodes});
+        PlanNotes(plan, request).finish(false);
     }
     plan.n_fused_away = plan.skipped.size();
     for (Step & step : plan.steps) {

@@ -2,6 +2,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
 #include "runtime/ext/replay/recordings.h"
 #include "runtime/ext/run/run.h"
 
@@ -52,6 +53,10 @@ const Kernel * first_without(const Plan & plan, uint32_t flag) {
         if (step.kernel != nullptr && (step.kernel->call.flags & flag) == 0) return step.kernel;
     }
     return nullptr;
+}
+
+TraceWords words_for(const char * what, ggml_backend_t backend, int n_nodes) {
+    return {what, ggml_backend_name(backend), nullptr, n_nodes};
 }
 
 bool is_reusable(const Plan & plan) { return !plan.has_extensions || plan.replay_reusable; }
@@ -156,6 +161,7 @@ void Replay::State::note_first_execution(const Plan & plan) {
 
 ggml_status Replay::State::warm_up(const Plan & plan, const std::shared_ptr<Workspace> & workspace,
                                    Verdict * why) {
+    const TraceScope scope("replay", [&] { return words_for("warm up", backend, plan.graph.n_nodes); });
     note_first_execution(plan);
     if (lost) {
         GGML_LOG_DEBUG("ggml_ext: a recording of %d nodes on %s does not fit any more: %s\n",
@@ -178,6 +184,8 @@ void Replay::State::failed(ggml_ext_reason reason) {
 }
 
 ggml_status Replay::State::launch(Verdict * why) {
+    const TraceScope scope("replay",
+                           [&] { return words_for("replay", backend, int(recording->key.n_nodes)); });
     const ggml_status status = backend->iface.replay->launch(backend, recording->handle);
     if (status == GGML_STATUS_SUCCESS) {
         failures = 0;
@@ -209,6 +217,7 @@ ggml_status Replay::State::record(const Plan & plan, const Workspace * workspace
 
 ggml_status Replay::State::capture(const Plan & plan, const std::shared_ptr<Workspace> & workspace,
                                    Verdict * why) {
+    const TraceScope scope("replay", [&] { return words_for("capture", backend, plan.graph.n_nodes); });
     // Its place comes first: what the device has made must not get lost for want of memory.
     recording = recordings->add(std::move(fresh), workspace, is_reusable(plan));
     ggml_status status = GGML_STATUS_FAILED;

@@ -2,6 +2,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
+#include "runtime/base/trace.h"
 
 #include <algorithm>
 
@@ -18,6 +19,9 @@ ggml_status run_native(const Plan & plan, const Step & step, int first, int n, V
     ggml_cgraph range = graph_view(const_cast<ggml_cgraph *>(&plan.graph), first, n);
     // A part of the range is another graph to the device, and one that need not be remembered.
     range.uid = n == step.n ? step.uid : 0;
+    const TraceScope scope("step", [&]() -> TraceWords {
+        return {"native", ggml_backend_name(plan.backend), nullptr, n};
+    });
     const ggml_status status = plan.backend->iface.graph_compute(plan.backend, &range);
     if (status == GGML_STATUS_SUCCESS) return status;
     Verdict verdict;
@@ -37,6 +41,9 @@ ggml_status run_extension(const Plan & plan, const Step & step, const Workspace 
         params.workspace_base = ggml_backend_buffer_get_base(params.workspace);
         params.workspace_bytes = step.workspace_bytes;
     }
+    const TraceScope scope("step", [&]() -> TraceWords {
+        return {call.name, ggml_backend_name(plan.backend), params.step.nodes[step.n - 1]->name, step.n};
+    });
     ggml_status status = call.execute(&params, step.state, call.user_data);
     ggml_ext_reason reason =
         status == GGML_STATUS_ABORTED ? GGML_EXT_REASON_ABORTED : GGML_EXT_REASON_EXECUTE_FAILED;

@@ -5,6 +5,7 @@
 #include "runtime/ext/registry/registry.h"
 #include "runtime/ext/verdict/verdict.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct Policy {
     bool fusion = true;
     bool replay = true;
     std::vector<std::string> disabled; // names of kernels and rules
+    // Extension steps of a graph, counted from its start, beyond which they only do what nobody else can.
+    // Kept for finding the first step that matters.
+    size_t most_steps = SIZE_MAX;
 
     bool allows(const Kernel & kernel) const;
     static const Policy & of_environment();
