@@ -29,7 +29,8 @@ std::vector<int> find_last_reads(const GraphTensors & tensors, const std::vector
             when = used == kNeverUsed ? kForever : std::max(used, i);
         }
         for (const ggml_tensor * src : graph->nodes[i]->src) {
-            if (src == nullptr) continue;
+            // A type conversion names itself as its destination, which makes it no reader of itself.
+            if (src == nullptr || src == graph->nodes[i]) continue;
             int & seen = last[size_t(tensors.find(src))];
             seen = std::max(seen, when);
         }

@@ -13,10 +13,10 @@
 namespace ggml::tools {
 namespace {
 
-// A conversion names itself as a source, which allocators may take for a reader.
+// A conversion names itself as a source and is no reader of itself.
 bool has_reader(const FuzzProgram & program, const ggml_tensor * t) {
     return std::any_of(program.order.begin(), program.order.end(), [t](const ggml_tensor * node) {
-        return std::find(node->src, node->src + GGML_MAX_SRC, t) != node->src + GGML_MAX_SRC;
+        return node != t && std::find(node->src, node->src + GGML_MAX_SRC, t) != node->src + GGML_MAX_SRC;
     });
 }
 

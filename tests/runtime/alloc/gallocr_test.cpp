@@ -133,6 +133,20 @@ TEST(gallocr, storage_of_the_caller_is_left_alone) {
     EXPECT_EQ(ggml_gallocr_get_buffer_size(galloc.get(), 0), 2u * 128);
 }
 
+TEST(gallocr, an_unread_conversion_is_a_result_and_keeps_its_storage) {
+    TestBuffers buffers;
+    Gallocr galloc(ggml_gallocr_new(buffers));
+    GraphMaker m;
+    ggml_tensor * a = m.leaf(100);
+    ggml_tensor * cast = m.node(GGML_OP_CPY, {a}, 100); // owns its storage and names itself as destination
+    cast->src[1] = cast;
+    ggml_tensor * other = m.node(GGML_OP_CUSTOM, {a}, 100);
+    ggml_tensor * last = m.node(GGML_OP_CUSTOM, {other}, 100);
+    ASSERT_TRUE(ggml_gallocr_alloc_graph(galloc.get(), m.graph({cast, last})));
+    EXPECT_NE(other->data, cast->data);
+    EXPECT_NE(last->data, cast->data);
+}
+
 TEST(gallocr, skipped_tensors_get_no_storage_until_they_are_listed_no_more) {
     TestBuffers buffers;
     Gallocr galloc(ggml_gallocr_new(buffers));
