@@ -50,5 +50,7 @@ void check_vector_math();
 void check_row_kernels();
 void check_gates();
 void check_attention();
+void check_int8_gemm();
+void check_rotate_quantize();
 
 } // namespace ggml::cross

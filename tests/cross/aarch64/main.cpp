@@ -37,5 +37,7 @@ int main(int argc, char ** argv) {
     check_row_kernels();
     check_gates();
     check_attention();
+    check_int8_gemm();
+    check_rotate_quantize();
     return 0;
 }
