@@ -7,6 +7,7 @@
 #include "ggml-ext.h"
 #include "runtime/ext/verdict/verdict.h"
 
+#include <cstdint>
 #include <unordered_set>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Legality {
     std::unordered_set<const ggml_tensor *>
         shown_without_edge_; // owners that tensors show without reading them
     std::unordered_set<const ggml_tensor *> listed_twice_;
+    std::vector<int32_t> positions_; // of nodes, by slot of the graph's visited set; -1: no node
 };
 
 } // namespace ggml::ext

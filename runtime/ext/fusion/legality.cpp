@@ -33,12 +33,12 @@ Legality::Legality(const ggml_cgraph * graph) : graph_(graph) {
         if (tensor != nullptr && shows_without_edge(tensor))
             shown_without_edge_.insert(storage_owner(tensor));
     }
-    std::vector<bool> seen(known.capacity, false);
+    positions_.assign(known.capacity, -1);
     for (int i = 0; i < graph->n_nodes; ++i) {
         const size_t slot = known.find(graph->nodes[i]);
         if (slot == TensorSet::npos) continue; // its uses are unknown, which is refused anyway
-        if (seen[slot]) listed_twice_.insert(graph->nodes[i]);
-        seen[slot] = true;
+        if (positions_[slot] >= 0) listed_twice_.insert(graph->nodes[i]);
+        positions_[slot] = i;
     }
 }
 
@@ -47,7 +47,7 @@ bool Legality::check(int first, int n, Verdict * why, std::vector<ggml_tensor *>
         return refuse(why, GGML_EXT_REASON_MATCH_LENGTH, first, "%d nodes from number %d on, of %d", n, first,
                       graph_->n_nodes);
     }
-    const FusionMatch match{graph_, first, n, shown_without_edge_, listed_twice_};
+    const FusionMatch match{graph_, first, n, shown_without_edge_, listed_twice_, positions_};
     for (const auto check : kChecks) {
         if (!check(match, why)) return false;
     }

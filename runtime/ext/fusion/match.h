@@ -6,7 +6,9 @@
 #include "runtime/ext/verdict/verdict.h"
 #include "runtime/graph/graph.h"
 
+#include <cstdint>
 #include <unordered_set>
+#include <vector>
 
 namespace ggml::ext {
 
@@ -19,6 +21,7 @@ struct FusionMatch {
     int first, n;
     const TensorLookup & shown_without_edge;
     const TensorLookup & listed_twice;
+    const std::vector<int32_t> & positions; // in the graph, by slot of the visited set; -1: no node of it
 
     const ggml_tensor * node(int position) const { return graph->nodes[first + position]; }
     const ggml_tensor * final_node() const { return node(n - 1); }

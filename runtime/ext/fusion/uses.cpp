@@ -12,17 +12,19 @@ struct Uses {
     bool shown = false; // something shows its storage without reading it
 };
 
-Uses uses_of(const FusionMatch & match, const ggml_tensor * tensor) {
-    Uses uses;
+// Of every node of the match, in one pass over its edges.
+std::vector<Uses> uses_of(const FusionMatch & match) {
+    std::vector<Uses> uses(size_t(match.n));
     for (int i = 0; i < match.n; ++i) {
         for (const ggml_tensor * src : match.node(i)->src) {
-            if (src != tensor) continue;
-            ++uses.inside;
-            uses.of_others += match.node(i) != tensor;
+            const int at = src != nullptr ? match.find(src) : -1;
+            if (at < 0) continue;
+            ++uses[size_t(at)].inside;
+            uses[size_t(at)].of_others += match.node(i) != src;
         }
+        uses[size_t(i)].recorded = use_count(match.graph, match.node(i));
+        uses[size_t(i)].shown = match.shown_without_edge.count(match.node(i)) != 0;
     }
-    uses.recorded = use_count(match.graph, tensor);
-    uses.shown = match.shown_without_edge.count(tensor) != 0;
     return uses;
 }
 
@@ -57,9 +59,10 @@ bool refuse_use(const FusionMatch & match, int position, const Uses & uses, Verd
 } // namespace
 
 bool used_inside_only(const FusionMatch & match, Verdict * why) {
+    const std::vector<Uses> all = uses_of(match);
     for (int i = 0; i + 1 < match.n; ++i) {
         const ggml_tensor * node = match.node(i);
-        const Uses uses = uses_of(match, node);
+        const Uses & uses = all[size_t(i)];
         if (uses.shown || uses.recorded != uses.inside) return refuse_use(match, i, uses, why);
         if (uses.of_others > 0) continue;
         // Callers fetch what nobody reads without marking it.
