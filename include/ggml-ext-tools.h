@@ -179,8 +179,9 @@ GGML_API enum ggml_ext_status ggml_ext_fuzz_rule(ggml_backend_t backend, const c
 // Records, from now on and for the whole process, planning, allocation, steps, copies and replays, with their
 // names and times in microseconds; written to the file as JSON when the trace ends. GGML_EXT_INVALID when a
 // trace is running or the file cannot be created; ending gives GGML_EXT_INVALID when none is running and
-// GGML_EXT_FAILED, leaving no file, when it could not be written. Times are those of the calling thread: of
-// handing over work, where a device works asynchronously.
+// GGML_EXT_FAILED, leaving no file, when it could not be written. A device, a pipe and what a link leads to
+// are written as they are and stay. Times are those of the calling thread: of handing over work, where a
+// device works asynchronously.
 GGML_API enum ggml_ext_status ggml_ext_trace_begin(const char * file_name);
 GGML_API enum ggml_ext_status ggml_ext_trace_end(void);
 

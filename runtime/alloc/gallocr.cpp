@@ -158,6 +158,15 @@ bool without_exceptions(Function && function) {
 
 } // namespace
 
+void set_skipped(ggml_gallocr * galloc, ggml_tensor * const * tensors, size_t n_tensors) {
+    // The plan remembers which positions were skipped and is compared with this set when it is used.
+    galloc->n_skipped = 0;
+    if (n_tensors == 0) return;
+    galloc->skipped.reset(n_tensors);
+    for (size_t i = 0; i < n_tensors; ++i) galloc->skipped.insert(tensors[i], int(i));
+    galloc->n_skipped = n_tensors;
+}
+
 bool gave_storage(const ggml_gallocr * galloc, const ggml_tensor * tensor) {
     return tensor->buffer != nullptr &&
            std::any_of(galloc->buffers.begin(), galloc->buffers.end(),
@@ -223,15 +232,8 @@ size_t ggml_gallocr_get_buffer_size(ggml_gallocr_t galloc, int buffer_id) {
 
 void ggml_gallocr_set_skipped_tensors(ggml_gallocr_t galloc, ggml_tensor * const * tensors,
                                       size_t n_tensors) {
-    // The plan remembers which positions were skipped and is compared with this set when it is used.
-    if (n_tensors == 0) {
-        galloc->n_skipped = 0;
-        return;
-    }
     try {
-        galloc->skipped.reset(n_tensors);
-        for (size_t i = 0; i < n_tensors; ++i) galloc->skipped.insert(tensors[i], int(i));
-        galloc->n_skipped = n_tensors;
+        ggml::alloc::set_skipped(galloc, tensors, n_tensors);
     } catch (const std::bad_alloc &) {
         GGML_ABORT("ggml_gallocr_set_skipped_tensors: no memory for a set of %zu tensors", n_tensors);
     }

@@ -28,17 +28,37 @@ LogSink current_sink() {
     return sink;
 }
 
+// Empty when there is no memory for all of it.
+std::string whole_line(const char * format, va_list args) {
+    try {
+        return ggml::format_text(format, args);
+    } catch (...) {
+        return {};
+    }
+}
+
 } // namespace
 
 namespace ggml {
 
 void log(ggml_log_level level, const char * format, ...) {
+    char start[512] = {}; // enough for most lines, and for those that say that memory has run out
     va_list args;
     va_start(args, format);
-    const std::string text = format_text(format, args);
+    const int length = std::vsnprintf(start, sizeof(start), format, args);
     va_end(args);
     const LogSink to = current_sink();
-    to.callback(level, text.c_str(), to.user_data);
+    try {
+        std::string whole;
+        if (length < 0 || size_t(length) >= sizeof(start)) {
+            va_start(args, format);
+            whole = whole_line(format, args);
+            va_end(args);
+        }
+        to.callback(level, whole.empty() ? start : whole.c_str(), to.user_data);
+    } catch (...) {
+        // A line is a service: what the callback could not take is lost, and the caller goes on.
+    }
 }
 
 } // namespace ggml

@@ -1,5 +1,6 @@
 // Log lines of the runtime. Every line goes to the callback set by ggml_log_set, or to stderr when none is
-// set. Never used for results and never required for correctness.
+// set. Never used for results and never required for correctness. Throws nothing, so that it can also say
+// that memory has run out: a long line then loses its end, and what the callback throws ends here.
 #pragma once
 
 #include "ggml.h"

@@ -74,11 +74,18 @@ Status begin_trace(const char * file_name) {
     Sink & s = sink();
     std::lock_guard lock(s.mutex);
     if (s.file != nullptr) return failure("trace.running", "a trace is being written to %s", s.name.c_str());
-    std::string name = file_name, partial = name + ".part";
+    std::string name = file_name;
+    if (name.empty()) return failure("trace.file", "the file has no name");
     s.chunk.reserve(kChunk + 4096);
     std::error_code ignored;
-    if (std::filesystem::is_directory(path_of(name), ignored))
+    const std::filesystem::path path = path_of(name);
+    if (std::filesystem::is_directory(path, ignored))
         return failure("trace.file", "%s is a folder", file_name);
+    // A device or a pipe takes the text as it comes and is not to be replaced by a file; nor is a link.
+    const bool in_place =
+        (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) ||
+        std::filesystem::is_symlink(path, ignored);
+    std::string partial = in_place ? name : name + ".part";
     errno = 0;
     s.file = ggml_fopen(partial.c_str(), "wb");
     if (s.file == nullptr)
@@ -103,10 +110,11 @@ Status end_trace() {
     s.complete = std::fclose(s.file) == 0 && s.complete;
     s.file = nullptr;
     std::error_code error;
-    if (s.complete) std::filesystem::rename(path_of(s.partial), path_of(s.name), error);
+    const bool in_place = s.partial == s.name;
+    if (s.complete && !in_place) std::filesystem::rename(path_of(s.partial), path_of(s.name), error);
     if (s.complete && !error) return {};
     std::error_code ignored;
-    std::filesystem::remove(path_of(s.partial), ignored);
+    if (!in_place) std::filesystem::remove(path_of(s.partial), ignored);
     return failure("trace.file", "%s could not be written%s%s", s.name.c_str(), error ? ": " : "",
                    error ? error.message().c_str() : "");
 }

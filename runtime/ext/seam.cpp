@@ -14,22 +14,13 @@
 namespace ggml {
 namespace {
 
-bool some_kernel_supports(const ext::DeviceKernels & kernels, const ggml_tensor * op) {
-    if (op->view_src != nullptr) return false;
-    const ext::Policy & policy = ext::Policy::of_environment();
-    for (const ext::Kernel * kernel : kernels.for_node(op)) {
-        if (policy.allows(*kernel) && ext::ask_supports(*kernel, op, nullptr)) return true;
-    }
-    return false;
-}
-
 // Apart, or the short way below would save all the registers this one needs.
 [[gnu::noinline]] bool supports_with_extensions(ggml_backend_dev_t device, const ggml_tensor * op) {
     ext::freeze(device, ext::Frozen::capability_query);
     const ext::DeviceKernels * kernels = ext::kernels_of(device);
     if (kernels != nullptr && ext::asks_itself(device, op)) return false;
     if (device->iface.supports_op(device, op)) return true;
-    return kernels != nullptr && some_kernel_supports(*kernels, op);
+    return kernels != nullptr && ext::some_kernel_supports(*kernels, op, ext::Policy::of_environment());
 }
 
 ggml_status compute_with_kernels(ggml_backend_t backend, ggml_cgraph * graph) {

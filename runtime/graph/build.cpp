@@ -92,6 +92,11 @@ void build(ggml_cgraph * graph, ggml_tensor * tensor, bool compute) {
 }
 
 } // namespace
+
+void build_forward(ggml_cgraph * graph, ggml_tensor * tensor) {
+    ForwardBuilder(graph, /*compute=*/true).add(tensor);
+}
+
 } // namespace ggml
 
 extern "C" {

@@ -43,6 +43,10 @@ uint64_t next_graph_uid();
 // with the original (so consumers outside the range still count); has no leafs.
 ggml_cgraph graph_view(ggml_cgraph * graph, int first, int n);
 
+// ggml_build_forward_expand for callers that can answer when memory runs out: throws std::bad_alloc, where
+// the public function has to stop the process. What was added by then stays.
+void build_forward(ggml_cgraph * graph, ggml_tensor * tensor);
+
 // Consumers of a tensor among the nodes of the (original) graph; 0 for a tensor it does not contain.
 int32_t use_count(const ggml_cgraph * graph, const ggml_tensor * tensor);
 

@@ -17,6 +17,11 @@ const ext::Workspace * workspace_of(const Scheduler & s, const Split & split) {
     return s.workspaces[size_t(split.backend)].get();
 }
 
+bool has_workspace(const Scheduler & s, const Split & split, const ext::Plan & plan) {
+    const ext::Workspace * workspace = workspace_of(s, split);
+    return plan.workspace_bytes == 0 || (workspace != nullptr && workspace->bytes() >= plan.workspace_bytes);
+}
+
 ggml_status execute_part(const Scheduler & s, Split & split, int first, int n) {
     ggml_backend_t backend = s.backends[size_t(split.backend)];
     ggml_status status = GGML_STATUS_SUCCESS;
@@ -30,18 +35,22 @@ ggml_status execute_part(const Scheduler & s, Split & split, int first, int n) {
     return status;
 }
 
+// A callback that has seen enough may remove itself.
+bool asks_for(const Scheduler & s, ggml_tensor * node) {
+    return s.callback != nullptr && s.callback(node, /*ask=*/true, s.callback_data);
+}
+
 // Nodes nobody asked to see run together up to and including the next one somebody did.
 ggml_status execute_observed(const Scheduler & s, Split & split) {
     ggml_tensor ** nodes = split.graph.nodes;
     for (int first = 0; first < split.graph.n_nodes;) {
         int last = first;
-        bool wanted = s.callback(nodes[last], /*ask=*/true, s.callback_data);
-        while (!wanted && last + 1 < split.graph.n_nodes) {
-            wanted = s.callback(nodes[++last], /*ask=*/true, s.callback_data);
-        }
+        bool wanted = asks_for(s, nodes[last]);
+        while (!wanted && last + 1 < split.graph.n_nodes) wanted = asks_for(s, nodes[++last]);
         const ggml_status status = execute_part(s, split, first, last + 1 - first);
         if (status != GGML_STATUS_SUCCESS) return status;
-        if (wanted && !s.callback(nodes[last], /*ask=*/false, s.callback_data)) return GGML_STATUS_ABORTED;
+        const bool shown = wanted && s.callback != nullptr;
+        if (shown && !s.callback(nodes[last], /*ask=*/false, s.callback_data)) return GGML_STATUS_ABORTED;
         first = last + 1;
     }
     return GGML_STATUS_SUCCESS;
@@ -95,6 +104,9 @@ ggml_status execute_split(Scheduler & s, Split & split) {
         if (!ext::is_current(planned->plan) && !renew_plan(s, split)) return GGML_STATUS_FAILED;
     }
     SplitPlan * planned = plan_of(s, split);
+    // A plan that was made again may have found no room for its workspace; there may be some now.
+    if (planned != nullptr && !has_workspace(s, split, planned->plan) && !reserve_workspaces(s))
+        return GGML_STATUS_ALLOC_FAILED;
     const TraceScope scope(planned != nullptr ? "split" : "step", [&]() -> TraceWords {
         const char * name = planned != nullptr ? "steps" : "native";
         return {name, ggml_backend_name(s.backends[size_t(split.backend)]), nullptr, split.graph.n_nodes};

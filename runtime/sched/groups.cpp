@@ -3,13 +3,21 @@
 // to one device.
 #include "runtime/sched/sched.h"
 
+#include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
 
 namespace ggml::sched {
 namespace {
 
 bool supports_alone(const Scheduler & s, int backend, int32_t slot) {
-    return ggml_backend_supports_op(s.backends[size_t(backend)], s.tensors[slot].tensor);
+    ggml_backend_t b = s.backends[size_t(backend)];
+    const ggml_tensor * node = s.tensors[slot].tensor;
+    if (!ggml_backend_supports_op(b, node)) return false;
+    if (s.policy.disabled.empty()) return true;
+    // The device's answer counts kernels that this scheduler must not use.
+    const ext::DeviceKernels * kernels = ext::kernels_of(b->device);
+    return kernels == nullptr || ggml_ext_dev_supports_native_op(b->device, node) ||
+           ext::some_kernel_supports(*kernels, node, s.policy);
 }
 
 // The owner carries the answer for the whole group, so it is complete from here on.

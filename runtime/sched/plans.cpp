@@ -2,6 +2,7 @@
 // before storage is given, so that fused intermediates get none and measuring sees what running will need.
 #include "runtime/sched/sched.h"
 
+#include "runtime/alloc/gallocr.h"
 #include "runtime/backend/interface.h"
 #include "runtime/base/log.h"
 #include "runtime/base/trace.h"
@@ -99,7 +100,7 @@ bool make_plans(Scheduler & s, ggml_cgraph * graph) {
         split.graph.uid = next_graph_uid();
         if (!plan_split(s, split, s.logs != nullptr ? &(*s.logs)[i] : nullptr)) return false;
     }
-    ggml_gallocr_set_skipped_tensors(s.galloc, s.skipped.data(), s.skipped.size());
+    alloc::set_skipped(s.galloc, s.skipped.data(), s.skipped.size());
     return true;
 }
 

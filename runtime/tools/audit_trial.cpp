@@ -2,6 +2,7 @@
 
 #include "runtime/backend/interface.h"
 #include "runtime/ext/effects/effects.h"
+#include "runtime/graph/graph.h"
 
 #include <algorithm>
 #include <cstring>
@@ -65,7 +66,7 @@ bool Trial::build(Finding & finding) {
         return finding.stop(std::move(why));
     }
     graph_ = ggml_new_graph_custom(ctx_.get(), count_tensors(ctx_.get()) + 1, false);
-    ggml_build_forward_expand(graph_, result_);
+    build_forward(graph_, result_);
     arena.used = std::max(arena.used, ggml_used_mem(ctx_.get()));
     inputs_.clear();
     for (int i = 0; i < graph_->n_leafs; ++i) {

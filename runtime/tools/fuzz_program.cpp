@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace ggml::tools {
 namespace {
@@ -16,7 +17,9 @@ constexpr size_t kExampleTensors = 8 * size_t(FuzzProgram::kMostNodes);
 ggml_context_ptr context_for(size_t tensors, size_t graph_size) {
     const size_t bytes = tensors * ggml_tensor_overhead() +
                          (graph_size > 0 ? ggml_graph_overhead_custom(graph_size, false) : 0);
-    return ggml_context_ptr(ggml_init({bytes, nullptr, /*no_alloc=*/true}));
+    ggml_context_ptr context(ggml_init({bytes, nullptr, /*no_alloc=*/true}));
+    if (context == nullptr) throw std::bad_alloc();
+    return context;
 }
 
 bool has_storage(const ggml_tensor * t) { return t->data != nullptr || t->buffer != nullptr; }
@@ -136,7 +139,7 @@ std::unique_ptr<FuzzProgram> FuzzProgram::of_example(ggml_ext_build_t build, voi
     }
     ggml_context_ptr graph_ctx = context_for(0, 2 * kExampleTensors);
     ggml_cgraph * graph = ggml_new_graph_custom(graph_ctx.get(), 2 * kExampleTensors, false);
-    ggml_build_forward_expand(graph, result);
+    build_forward(graph, result);
     if (graph->n_nodes == 0 || graph->n_nodes > kMostNodes) {
         ext::refuse(&why, GGML_EXT_REASON_MATCH_LENGTH, -1,
                     "the example has %d nodes, between 1 and %d are possible", graph->n_nodes, kMostNodes);

@@ -9,6 +9,7 @@
 #include "runtime/tools/host_copy.h"
 
 #include <algorithm>
+#include <new>
 
 namespace ggml::tools {
 namespace {
@@ -84,8 +85,9 @@ bool Execution::place_leafs() {
 void Execution::build_graph() {
     const size_t size = 2 * (program_.order.size() + program_.leafs.size());
     graph_ctx_.reset(ggml_init({ggml_graph_overhead_custom(size, false), nullptr, /*no_alloc=*/true}));
+    if (graph_ctx_ == nullptr) throw std::bad_alloc();
     graph_ = ggml_new_graph_custom(graph_ctx_.get(), size, false);
-    for (ggml_tensor * node : program_.order) ggml_build_forward_expand(graph_, node);
+    for (ggml_tensor * node : program_.order) build_forward(graph_, node);
 }
 
 bool Execution::make_scheduler() {

@@ -1,4 +1,5 @@
 #include "runtime/tools/parity_graph.h"
+#include "runtime/graph/graph.h"
 
 #include "runtime/ext/effects/effects.h"
 
@@ -79,7 +80,7 @@ void GraphTwin::connect(const sched::Scheduler & s, const ggml_cgraph * graph) {
 bool GraphTwin::list(const ggml_cgraph * graph) {
     graph_ = ggml_new_graph_custom(ctx_.get(), std::max(size_t(graph->size), twins_.size()), false);
     for (int i = 0; i < graph->n_nodes; ++i) {
-        ggml_build_forward_expand(graph_, twins_.at(graph->nodes[i]));
+        build_forward(graph_, twins_.at(graph->nodes[i]));
         if (graph_->n_nodes != i + 1 || graph_->nodes[i] != twins_.at(graph->nodes[i])) return false;
     }
     // Building marks all of them as wanted.

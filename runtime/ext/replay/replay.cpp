@@ -253,7 +253,9 @@ ggml_status Replay::run(const Plan & plan, const std::shared_ptr<Workspace> & wo
                          ? first_without(plan, GGML_EXT_KERNEL_CAPTURE_SAFE)
                          : nullptr);
     if (obstacle != GGML_EXT_REASON_NONE) {
-        const bool enclosed = obstacle == GGML_EXT_REASON_REPLAY_ENCLOSED;
+        // Whatever the obstacle is: nobody may wait for the device inside the caller's recording.
+        const ggml_backend_replay_i * device = plan.backend->iface.replay;
+        const bool enclosed = device != nullptr && device->is_enclosed(plan.backend);
         return ext::run(plan, workspace.get(), why, enclosed ? RunMode::recording : RunMode::ordinary);
     }
 

@@ -73,4 +73,12 @@ const Kernel * choose(ggml_backend_dev_t device, const DeviceKernels & kernels, 
     return chosen;
 }
 
+bool some_kernel_supports(const DeviceKernels & kernels, const ggml_tensor * node, const Policy & policy) {
+    if (node->view_src != nullptr) return false;
+    for (const Kernel * kernel : kernels.for_node(node)) {
+        if (policy.allows(*kernel) && ask_supports(*kernel, node, nullptr)) return true;
+    }
+    return false;
+}
+
 } // namespace ggml::ext

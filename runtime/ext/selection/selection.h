@@ -34,4 +34,8 @@ struct Candidate {
 const Kernel * choose(ggml_backend_dev_t device, const DeviceKernels & kernels, const ggml_tensor * node,
                       const Policy & policy, std::vector<Candidate> * losers);
 
+// Does a kernel the policy allows claim the node? With the environment's policy it is what capability queries
+// count.
+bool some_kernel_supports(const DeviceKernels & kernels, const ggml_tensor * node, const Policy & policy);
+
 } // namespace ggml::ext

@@ -1,6 +1,7 @@
 #include "runtime/base/log.h"
 
 #include <gtest/gtest.h>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,12 @@ TEST_F(Log, carries_lines_of_any_length) {
     GGML_LOG_INFO("%s", longer.c_str());
     ASSERT_EQ(lines.seen.size(), 1u);
     EXPECT_EQ(lines.seen[0].second, longer);
+}
+
+TEST_F(Log, what_a_callback_throws_does_not_reach_whoever_logs) {
+    ggml_log_set([](ggml_log_level, const char *, void *) { throw std::bad_alloc(); }, nullptr);
+    EXPECT_NO_THROW(GGML_LOG_ERROR("short\n"));
+    EXPECT_NO_THROW(GGML_LOG_ERROR("%s\n", std::string(5000, 'x').c_str()));
 }
 
 TEST_F(Log, get_returns_what_was_set) {

@@ -107,6 +107,36 @@ TEST_F(trace, a_file_that_cannot_take_its_name_is_an_error_and_leaves_nothing_be
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "the folder in the way";
 }
 
+TEST_F(trace, refuses_a_file_without_a_name_at_once) {
+    EXPECT_STREQ(begin_trace("").reason_id, "trace.file");
+    EXPECT_STREQ(end_trace().reason_id, "trace.not_running");
+}
+
+TEST_F(trace, writes_through_a_link_and_leaves_it) {
+    std::filesystem::create_symlink(folder / "target.json", folder / "link.json");
+    ASSERT_TRUE(begin_trace(file("link.json").c_str()).ok());
+    ASSERT_TRUE(end_trace().ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
+    EXPECT_TRUE(events(file("target.json")).empty());
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2) << "link and target";
+}
+
+TEST_F(trace, a_device_is_never_replaced_by_a_file) {
+    const std::filesystem::path null = "/dev/null", full = "/dev/full";
+    for (const auto & [device, reason] : {std::pair(null, ""), std::pair(full, "trace.file")}) {
+        if (!std::filesystem::is_character_file(device)) continue; // not every system has them
+        const std::filesystem::path link = folder / device.filename();
+        std::filesystem::create_symlink(device, link);
+        ASSERT_TRUE(begin_trace(link.string().c_str()).ok());
+        const Status ended = end_trace();
+        EXPECT_STREQ(ended.ok() ? "" : ended.reason_id, reason);
+        EXPECT_TRUE(std::filesystem::is_symlink(link));
+        EXPECT_TRUE(std::filesystem::is_character_file(link));
+        std::filesystem::remove(link);
+        EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing else is left";
+    }
+}
+
 TEST_F(trace, a_scope_that_outlives_its_trace_is_in_no_other) {
     ASSERT_TRUE(begin_trace(file().c_str()).ok());
     {

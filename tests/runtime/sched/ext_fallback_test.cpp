@@ -58,6 +58,37 @@ TEST(ext_fallback, a_registered_operator_that_falls_to_a_later_backend_is_said_o
     EXPECT_EQ(named(node["elsewhere"], "who", "t.fallen_dev")["message"].string, "64 elements");
 }
 
+TEST(ext_fallback, a_disabled_kernel_makes_no_device_able_for_this_scheduler) {
+    ExtMachine m;
+    const auto calls = std::make_shared<Calls>();
+    const Fallen fallen(m, calls, /*refuses=*/false);
+    const char * names[] = {"t.fallen_dev"};
+    ggml_ext_policy policy = ggml_ext_policy_default();
+    policy.disabled = names;
+    policy.n_disabled = 1;
+    ASSERT_EQ(ggml_ext_sched_set_policy(m.sched(), &policy), GGML_EXT_SUCCESS);
+    ggml_cgraph * g = fallen.graph(m);
+    ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched(), g));
+    EXPECT_EQ(ggml_backend_sched_get_tensor_backend(m.sched(), ggml_graph_node(g, 1)), m.machine.cpu());
+
+    names[0] = "t.fallen_cpu";
+    policy.n_disabled = 1;
+    ASSERT_EQ(ggml_ext_sched_set_policy(m.sched(), &policy), GGML_EXT_SUCCESS);
+    ggml_backend_sched_reset(m.sched());
+    g = fallen.graph(m);
+    ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched(), g));
+    EXPECT_EQ(ggml_backend_sched_get_tensor_backend(m.sched(), ggml_graph_node(g, 1)), m.backend());
+
+    const char * both[] = {"t.fallen_dev", "t.fallen_cpu"};
+    policy.disabled = both;
+    policy.n_disabled = 2;
+    ASSERT_EQ(ggml_ext_sched_set_policy(m.sched(), &policy), GGML_EXT_SUCCESS);
+    ggml_backend_sched_reset(m.sched());
+    LogCapture log;
+    EXPECT_FALSE(ggml_backend_sched_alloc_graph(m.sched(), fallen.graph(m)));
+    EXPECT_NE(log.text.find("selection.disabled"), std::string::npos) << log.text;
+}
+
 TEST(ext_fallback, what_the_caller_wants_elsewhere_is_no_fallback) {
     ExtMachine m;
     const Fallen fallen(m, std::make_shared<Calls>(), /*refuses=*/false);

@@ -168,6 +168,33 @@ TEST_F(ext_plan, a_graph_changed_after_allocation_is_planned_again) {
     EXPECT_EQ(calls->destroys, 1);
 }
 
+TEST_F(ext_plan, a_workspace_that_found_no_memory_when_planned_again_is_a_status_until_it_does) {
+    TestDeviceOptions options = device_options("DEV");
+    options.memory = size_t(1) << 20;
+    ExtMachine m(options);
+    KernelKit kit = counted("t.add", GGML_OP_ADD, calls);
+    size_t wanted = 1024;
+    kit.prepare = [&](const ggml_ext_prepare_params &, ggml_ext_prepared & prepared) {
+        prepared.state = new int(calls->prepares++);
+        prepared.workspace_bytes = wanted;
+        return GGML_STATUS_SUCCESS;
+    };
+    add_kernel(m.device(), kit);
+    ggml_tensor *a = m.weight(0), *b = m.weight(5), *c = m.weight(50);
+    ggml_tensor * sum = ggml_add(m.ctx.get(), a, b);
+    ggml_cgraph * g = m.graph({sum});
+    EXPECT_EQ(m.compute(g, sum)[0], 1005);
+    wanted = size_t(1) << 22; // more than the device has
+    sum->src[1] = c;
+    LogCapture log;
+    for (int i = 0; i < 2; ++i)
+        EXPECT_NE(ggml_backend_sched_graph_compute(m.sched(), g), GGML_STATUS_SUCCESS);
+    EXPECT_NE(log.text.find("workspace.no_memory"), std::string::npos) << log.text;
+    wanted = 2048;
+    sum->src[1] = b;
+    EXPECT_EQ(m.compute(g, sum)[0], 1005);
+}
+
 TEST_F(ext_plan, several_pipeline_copies_run_single_kernels) {
     ExtMachine m(device_options("DEV"), /*parallel=*/true);
     add_kernel(m.device(), counted("t.add", GGML_OP_ADD, calls));

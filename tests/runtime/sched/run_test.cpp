@@ -5,6 +5,7 @@
 #include "tests/support/log_capture.h"
 
 #include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace ggml::test {
@@ -220,6 +221,26 @@ TEST(eval_callback, ends_the_computation_by_returning_false) {
     ggml_backend_sched_set_eval_callback(m.sched.get(), nullptr, nullptr);
     EXPECT_EQ(ggml_backend_sched_graph_compute(m.sched.get(), g.graph), GGML_STATUS_SUCCESS);
     EXPECT_EQ(read(g.y), Model::expected(counting(kSize)));
+}
+
+TEST(eval_callback, may_remove_itself_when_it_has_seen_enough) {
+    for (const bool while_asked : {false, true}) {
+        Machine m = make_machine();
+        const Model model(m);
+        Model::Graph g = model.build();
+        std::function<void(bool)> called = [&](bool ask) {
+            if (ask == while_asked) ggml_backend_sched_set_eval_callback(m.sched.get(), nullptr, nullptr);
+        };
+        const auto call = [](ggml_tensor *, bool ask, void * data) {
+            (*static_cast<std::function<void(bool)> *>(data))(ask);
+            return true;
+        };
+        ggml_backend_sched_set_eval_callback(m.sched.get(), call, &called);
+        ASSERT_TRUE(ggml_backend_sched_alloc_graph(m.sched.get(), g.graph));
+        write(g.x, counting(kSize));
+        EXPECT_EQ(ggml_backend_sched_graph_compute(m.sched.get(), g.graph), GGML_STATUS_SUCCESS);
+        EXPECT_EQ(read(g.y), Model::expected(counting(kSize)));
+    }
 }
 
 } // namespace

@@ -123,6 +123,25 @@ TEST(replay, an_enclosing_recording_of_the_caller_records_the_plan_directly) {
     EXPECT_EQ(lab.square.executions, executions + 1);
 }
 
+TEST(replay, a_guarded_workspace_is_not_looked_at_inside_the_callers_recording_whatever_else_is_off) {
+    Lab lab;
+    lab.square.workspace_bytes = 4096;
+    Graph graph(lab);
+    Planned p(lab, graph,
+              Workspace::allocate(lab.device.buffer_type(), 4096, /*why=*/nullptr, /*guarded=*/true));
+    p.enabled = false;
+    p.run(1, 1);
+    begin_capture(lab.backend.get());
+    EXPECT_EQ(p.execute(), GGML_STATUS_SUCCESS);
+    EXPECT_EQ(p.replay.last_miss().reason, GGML_EXT_REASON_REPLAY_OFF);
+    const std::function<void()> launch = end_capture(lab.backend.get());
+    ASSERT_TRUE(launch) << "somebody waited for the device";
+    graph.write(2, 1);
+    launch();
+    ggml_backend_synchronize(lab.backend.get());
+    EXPECT_EQ(graph.read_out(), expected(graph, 2, 1));
+}
+
 TEST(replay, an_enclosing_recording_leaves_the_state_of_the_plan_alone) {
     Lab lab;
     Graph graph(lab);
