@@ -117,21 +117,12 @@ ggml_ext_status register_linear_i8(ggml_backend_dev_t device) {
     const ggml_ext_op_t op = linear_i8_op();
     if (op == nullptr) return GGML_EXT_NO_MEMORY;
     if (family_of(device) != Family::cpu) return GGML_EXT_SUCCESS;
-    for (const Kernel & kernel : kKernels) {
-        ggml_ext_kernel_desc desc = {};
-        desc.struct_size = sizeof(desc);
-        desc.name = kernel.name;
-        desc.op = GGML_OP_CUSTOM;
-        desc.custom_op = op;
-        desc.supports = supports;
-        desc.prepare = prepare;
-        desc.execute = execute;
-        desc.destroy = destroy;
-        desc.user_data = const_cast<Kernel *>(&kernel);
-        const ggml_ext_status status = add_kernel(device, desc);
-        if (status != GGML_EXT_SUCCESS) return status;
-    }
-    return GGML_EXT_SUCCESS;
+    ggml_ext_kernel_desc callbacks = {};
+    callbacks.supports = supports;
+    callbacks.prepare = prepare;
+    callbacks.execute = execute;
+    callbacks.destroy = destroy;
+    return add_kernels(device, op, callbacks, kKernels);
 }
 
 } // namespace sd

@@ -147,20 +147,13 @@ ggml_ext_status register_rope_apply(ggml_backend_dev_t device) {
     const ggml_ext_op_t op = rope_apply_op();
     if (op == nullptr) return GGML_EXT_NO_MEMORY;
     if (family_of(device) != Family::cpu) return GGML_EXT_SUCCESS;
-    for (const Kernel & kernel : kKernels) {
-        ggml_ext_kernel_desc desc = {};
-        desc.struct_size = sizeof(desc);
-        desc.name = kernel.name;
-        desc.op = GGML_OP_CUSTOM;
-        desc.custom_op = op;
-        desc.supports = supports;
-        desc.prepare = prepare_rope;
-        desc.execute = execute;
-        desc.destroy = destroy_rope;
-        desc.user_data = const_cast<Kernel *>(&kernel);
-        const ggml_ext_status status = add_kernel(device, desc);
-        if (status != GGML_EXT_SUCCESS) return status;
-    }
+    ggml_ext_kernel_desc callbacks = {};
+    callbacks.supports = supports;
+    callbacks.prepare = prepare_rope;
+    callbacks.execute = execute;
+    callbacks.destroy = destroy_rope;
+    const ggml_ext_status added = add_kernels(device, op, callbacks, kKernels);
+    if (added != GGML_EXT_SUCCESS) return added;
     for (const Fusion & fusion : kFusions) {
         const ggml_ext_status status = fusion.add(device, op, fusion.name);
         if (status != GGML_EXT_SUCCESS) return status;
