@@ -140,4 +140,5 @@
     X(AUDIT_OLD_MEMORY, "audit.old_memory", "The kernel uses memory of another graph, which may be gone.")   \
     X(AUDIT_WORKSPACE, "audit.workspace", "The kernel reads what the workspace held before it ran.")         \
     X(AUDIT_SHARED, "audit.shared_state",                                                                    \
-      "Two recorded graphs disturb each other through what the kernel keeps.")
+      "Two recorded graphs disturb each other through what the kernel keeps.")                               \
+    X(TOLERANCE, "tools.tolerance", "A limit of the tolerance is negative or not a number.")

@@ -84,6 +84,7 @@ struct ggml_ext_difference {
 
 // An element is good when |a - b| <= max_abs + max_rel * |b|; a result is good when all elements are and its
 // nmse does not exceed max_nmse.
+// GGML_EXT_INVALID for a limit that is negative or NaN.
 struct ggml_ext_tolerance {
     double max_abs, max_rel, max_nmse;
 };

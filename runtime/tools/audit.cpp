@@ -4,6 +4,7 @@
 #include "runtime/ext/replay/replay.h"
 #include "runtime/ext/verdict/guard.h"
 #include "runtime/tools/audit_promises.h"
+#include "runtime/tools/compare.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -102,6 +103,8 @@ extern "C" ggml_ext_status ggml_ext_replay_audit(ggml_backend_t backend, ggml_ex
             GGML_EXT_INVALID, GGML_EXT_REASON_NULL_ARGUMENT,
             "ggml_ext_replay_audit takes a backend, a builder, a tolerance and a place for the result");
     }
+    ext::Verdict why;
+    if (!tools::makes_sense(*tolerance, &why)) return ext::answer(GGML_EXT_INVALID, std::move(why));
     const ggml_ext_reason obstacle = tools::obstacle(backend);
     if (obstacle != GGML_EXT_REASON_NONE) {
         return ext::answer(GGML_EXT_REFUSED, obstacle, "%s: %s", ggml_backend_name(backend),

@@ -129,6 +129,12 @@ ggml_ext_difference difference(const ggml_tensor * t, const void * result, const
     return comparison.finish();
 }
 
+bool makes_sense(const ggml_ext_tolerance & t, ext::Verdict * why) {
+    if (t.max_abs >= 0 && t.max_rel >= 0 && t.max_nmse >= 0) return true;
+    return ext::refuse(why, GGML_EXT_REASON_TOLERANCE, -1, "max_abs %g, max_rel %g, max_nmse %g", t.max_abs,
+                       t.max_rel, t.max_nmse);
+}
+
 bool is_good(const ggml_ext_difference & difference, const ggml_ext_tolerance & tolerance) {
     return difference.first_bad < 0 && difference.nmse <= tolerance.max_nmse;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ggml-ext-tools.h"
+#include "runtime/ext/verdict/verdict.h"
 
 #include <string>
 
@@ -14,6 +15,9 @@ namespace ggml::tools {
 // read (type_is_readable) is compared byte by byte, and each byte counts as an element.
 ggml_ext_difference difference(const ggml_tensor * layout, const void * result, const void * reference,
                                const ggml_ext_tolerance & tolerance);
+
+// Is each limit a number from 0 on? Infinity is one.
+bool makes_sense(const ggml_ext_tolerance & tolerance, ext::Verdict * why);
 
 bool is_good(const ggml_ext_difference & difference, const ggml_ext_tolerance & tolerance);
 

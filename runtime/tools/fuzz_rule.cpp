@@ -2,6 +2,7 @@
 #include "runtime/backend/interface.h"
 #include "runtime/ext/registry/registry.h"
 #include "runtime/ext/verdict/guard.h"
+#include "runtime/tools/compare.h"
 #include "runtime/tools/fuzz_attack.h"
 
 #include <algorithm>
@@ -32,6 +33,8 @@ ext::Verdict check_arguments(ggml_backend_t backend, const char * rule, ggml_ext
     } else if (options->struct_size != sizeof(*options)) {
         ext::refuse(&why, GGML_EXT_REASON_STRUCT_SIZE, -1, "ggml_ext_fuzz_options of %zu bytes, not %zu",
                     options->struct_size, sizeof(*options));
+    } else if (!makes_sense(options->tolerance, &why)) {
+        return why;
     } else if (options->rounds <= 0 && !(options->max_seconds > 0)) {
         ext::refuse(&why, GGML_EXT_REASON_FUZZ_ENDLESS, -1, "%d rounds and %g seconds", options->rounds,
                     options->max_seconds);

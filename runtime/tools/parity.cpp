@@ -113,6 +113,8 @@ ggml_ext_status ggml_ext_parity(ggml_backend_sched_t sched, ggml_cgraph * graph,
             GGML_EXT_INVALID, GGML_EXT_REASON_NULL_ARGUMENT,
             "ggml_ext_parity takes a scheduler, a graph, a tolerance and a place for the result");
     }
+    ext::Verdict why;
+    if (!tools::makes_sense(*tolerance, &why)) return ext::answer(GGML_EXT_INVALID, std::move(why));
     return ext::guarded("compare with the reference",
                         [&] { return tools::parity(*sched, graph, *tolerance, bisect, result); });
 }

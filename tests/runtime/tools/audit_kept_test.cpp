@@ -157,6 +157,9 @@ TEST(replay_audit_refused, when_arguments_are_missing) {
     EXPECT_EQ(ggml_ext_replay_audit(backend, build, nullptr, nullptr, &result), GGML_EXT_INVALID);
     EXPECT_EQ(ggml_ext_replay_audit(backend, build, nullptr, &tolerance, nullptr), GGML_EXT_INVALID);
     EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_NULL_ARGUMENT);
+    const ggml_ext_tolerance negative = {0, 0, -1};
+    EXPECT_EQ(ggml_ext_replay_audit(backend, build, nullptr, &negative, &result), GGML_EXT_INVALID);
+    EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_TOLERANCE);
     EXPECT_EQ(ggml_ext_replay_audit(backend, build, nullptr, &tolerance, &result), GGML_EXT_FAILED);
     EXPECT_NE(std::strstr(ggml_ext_last_message(), "builder"), nullptr);
 }

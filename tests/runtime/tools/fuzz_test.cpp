@@ -216,6 +216,10 @@ TEST_P(fuzz, refuses_what_it_cannot_attack) {
     const ggml_ext_build_t nothing = [](ggml_context *, void *) -> ggml_tensor * { return nullptr; };
     EXPECT_EQ(status("t.chain", nothing, nullptr), GGML_EXT_REFUSED);
     EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_NULL_ARGUMENT);
+    options.tolerance.max_abs = -1;
+    EXPECT_EQ(status("t.chain", ChainExample::build, &example), GGML_EXT_INVALID);
+    EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_TOLERANCE);
+    options.tolerance.max_abs = 0;
     options.rounds = 0;
     EXPECT_EQ(status("t.chain", ChainExample::build, &example), GGML_EXT_INVALID);
     EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_FUZZ_ENDLESS);

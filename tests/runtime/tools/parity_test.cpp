@@ -2,6 +2,7 @@
 #include "tests/runtime/tools/parity_fixture.h"
 
 #include <cstring>
+#include <limits>
 
 namespace ggml::test {
 namespace {
@@ -346,6 +347,18 @@ TEST_F(parity_steps, a_graph_that_is_not_allocated_is_refused) {
     ggml_cgraph * other = m.graph({ggml_sqr(m.ctx.get(), m.weight(1))});
     EXPECT_EQ(ggml_ext_parity(m.sched(), other, &kTolerance, true, &result), GGML_EXT_REFUSED);
     EXPECT_EQ(result, nullptr);
+}
+
+TEST_F(parity_steps, tolerances_below_zero_or_not_a_number_are_refused) {
+    ggml_cgraph * g = allocated({ggml_sqr(m.ctx.get(), m.weight(1))});
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const ggml_ext_tolerance wrong[] = {{-1, 0, 0}, {0, nan, 0}, {0, 0, -1e-9}};
+    for (const ggml_ext_tolerance & tolerance : wrong) {
+        ggml_ext_parity_result * result = nullptr;
+        EXPECT_EQ(ggml_ext_parity(m.sched(), g, &tolerance, false, &result), GGML_EXT_INVALID);
+        EXPECT_EQ(ggml_ext_last_reason(), GGML_EXT_REASON_TOLERANCE);
+        EXPECT_EQ(result, nullptr);
+    }
 }
 
 TEST_F(parity_steps, arguments_that_are_missing_are_refused) {
