@@ -78,6 +78,15 @@ GGML_API struct gguf_context * gguf_init_from_callback(gguf_reader_callback_t ca
                                                        size_t max_chunk_read, uint64_t max_expected_size,
                                                        struct gguf_init_params params);
 
+// gguf_init_from_callback for callers that report failures themselves: nothing is logged. `reason` (NULL, or
+// reason_size bytes) gets why it failed as "gguf.ID: one line", cut to fit and terminated with a zero; an
+// empty text on success.
+GGML_API struct gguf_context * gguf_init_from_callback_or_reason(gguf_reader_callback_t callback,
+                                                                 void * userdata, size_t max_chunk_read,
+                                                                 uint64_t max_expected_size,
+                                                                 struct gguf_init_params params,
+                                                                 char * reason, size_t reason_size);
+
 // NULL is allowed. Does not free the ggml_context made while opening.
 GGML_API void gguf_free(struct gguf_context * ctx);
 

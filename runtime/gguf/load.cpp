@@ -85,7 +85,8 @@ std::string printable(std::string text) {
     return text;
 }
 
-gguf_context * open(Source & source, const char * name, const gguf_init_params & params) {
+// The container, or NULL and why in `reason`.
+gguf_context * open(Source & source, const gguf_init_params & params, std::string & reason) {
     if (params.ctx != nullptr) *params.ctx = nullptr;
     Status status;
     std::unique_ptr<gguf_context> out;
@@ -97,8 +98,15 @@ gguf_context * open(Source & source, const char * name, const gguf_init_params &
     } catch (const std::bad_alloc &) {
         status = out_of_memory("metadata", size_t(source.position()));
     }
-    GGML_LOG_ERROR("%s: %s\n", name, printable(status.message()).c_str());
+    reason = printable(status.message());
     return nullptr;
+}
+
+gguf_context * open(Source & source, const char * name, const gguf_init_params & params) {
+    std::string reason;
+    gguf_context * gguf = open(source, params, reason);
+    if (gguf == nullptr) GGML_LOG_ERROR("%s: %s\n", name, reason.c_str());
+    return gguf;
 }
 
 // A folder can be opened, and only reading it fails.
@@ -164,6 +172,20 @@ gguf_context * gguf_init_from_callback(gguf_reader_callback_t callback, void * u
     if (callback == nullptr) return nullptr;
     ggml::gguf::Source source(callback, userdata, max_chunk_read, max_expected_size);
     return ggml::gguf::open(source, "GGUF from a callback", params);
+}
+
+gguf_context * gguf_init_from_callback_or_reason(gguf_reader_callback_t callback, void * userdata,
+                                                 size_t max_chunk_read, uint64_t max_expected_size,
+                                                 gguf_init_params params, char * reason, size_t reason_size) {
+    std::string why = "gguf.no_callback: there is nothing to read with";
+    gguf_context * gguf = nullptr;
+    if (callback != nullptr) {
+        ggml::gguf::Source source(callback, userdata, max_chunk_read, max_expected_size);
+        gguf = ggml::gguf::open(source, params, why);
+    }
+    if (gguf != nullptr) why.clear();
+    if (reason != nullptr && reason_size > 0) std::snprintf(reason, reason_size, "%s", why.c_str());
+    return gguf;
 }
 
 } // extern "C"

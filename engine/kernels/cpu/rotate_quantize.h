@@ -11,13 +11,11 @@
 // `scratch` are written.
 #pragma once
 
+#include "base/rotation.h" // the first half alone
+
 #include <cstdint>
 
 namespace sd {
-
-// What rotates: a power of four, 1 (no rotation) to this.
-constexpr int kMaxRotationGroup = 4096;
-bool is_rotation_group(int64_t group);
 
 struct QuantizeRow {
     const float * x;
@@ -26,6 +24,9 @@ struct QuantizeRow {
     int8_t * codes;  // k of them
     float * scale;   // one
     float * scratch; // k floats; may be x, which is then overwritten
+    // Rows of k floats that the caller reads next and that memory should bring meanwhile; NULL: none. Without
+    // any, what lies behind x.
+    const float * next[2] = {};
 };
 
 using RotateQuantize = void (*)(const QuantizeRow & row);
@@ -34,8 +35,5 @@ using RotateQuantize = void (*)(const QuantizeRow & row);
 void rotate_quantize_simd(const QuantizeRow & row);
 // Plain C++, for every processor: the arithmetic of the others in readable form.
 void rotate_quantize_scalar(const QuantizeRow & row);
-
-// The first half alone: y = rotate(x), y may be x. For references and tests.
-void rotate_scalar(const float * x, int64_t k, int group, float * y);
 
 } // namespace sd

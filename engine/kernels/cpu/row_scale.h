@@ -1,19 +1,14 @@
 // The scalar arithmetic that all kernels of rotate_quantize.h share.
 #pragma once
 
+#include "base/rotation.h"
+
 #include <bit>
 #include <cfloat>
 #include <cstdint>
 #include <limits>
 
 namespace sd {
-
-// 1 / sqrt(group), a power of two.
-inline float rotation_factor(int group) {
-    float factor = 1.0f;
-    for (int g = group; g > 1; g /= 4) factor *= 0.5f;
-    return factor;
-}
 
 struct RowScale {
     float scale;

@@ -2,6 +2,7 @@
 #include "ggml-cpp.h"
 #include "tests/runtime/gguf/bytes.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace ggml::test {
@@ -199,6 +200,39 @@ TEST(gguf_hostile, a_callback_that_ends_early_or_claims_too_much_is_refused) {
     EXPECT_EQ(gguf_init_from_callback(nothing, nullptr, 0, 1u << 30, {true, nullptr}), nullptr);
     const auto too_much = [](void *, void *, uint64_t, size_t n) { return n + 1; };
     EXPECT_EQ(gguf_init_from_callback(too_much, nullptr, 0, 1u << 30, {true, nullptr}), nullptr);
+}
+
+// A source for callbacks: the bytes and nothing behind them.
+size_t read_bytes(void * self, void * out, uint64_t offset, size_t n) {
+    const auto & data = *static_cast<std::vector<uint8_t> *>(self);
+    if (offset >= data.size()) return 0;
+    const size_t count = std::min(n, data.size() - size_t(offset));
+    std::memcpy(out, data.data() + offset, count);
+    return count;
+}
+
+TEST(gguf_hostile, a_caller_can_have_the_reason_instead_of_a_log_line) {
+    LogCapture log;
+    Bytes wrong = Bytes().header(0, 0, 4);
+    const auto open = [](Bytes & b, char * reason, size_t size) {
+        return gguf_init_from_callback_or_reason(read_bytes, &b.data, 0, b.data.size(), {true, nullptr},
+                                                 reason, size);
+    };
+    char reason[100];
+    EXPECT_EQ(open(wrong, reason, sizeof reason), nullptr);
+    EXPECT_STREQ(reason, "gguf.version: version 4; versions 2 and 3 can be read");
+    char cut[13];
+    EXPECT_EQ(open(wrong, cut, sizeof cut), nullptr);
+    EXPECT_STREQ(cut, "gguf.version");
+    EXPECT_EQ(open(wrong, nullptr, 0), nullptr);
+    EXPECT_EQ(gguf_init_from_callback_or_reason(nullptr, nullptr, 0, 0, {true, nullptr}, reason, 100),
+              nullptr);
+    EXPECT_STREQ(reason, "gguf.no_callback: there is nothing to read with");
+    Bytes right = small_file();
+    const gguf_context_ptr gguf(open(right, reason, sizeof reason));
+    EXPECT_NE(gguf, nullptr);
+    EXPECT_STREQ(reason, "");
+    EXPECT_EQ(log.text, "");
 }
 
 } // namespace

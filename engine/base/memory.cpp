@@ -1,0 +1,40 @@
+#include "base/memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace sd {
+namespace {
+
+constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max();
+
+uint64_t number_in(const char * path) {
+    std::ifstream file(path);
+    uint64_t value = 0;
+    return file >> value ? value : kUnknown;
+}
+
+// "MemAvailable:   12345 kB"
+uint64_t system_memory() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string name, unit; file >> name;) {
+        uint64_t value = 0;
+        if (name == "MemAvailable:" && file >> value) return value * 1024;
+        std::getline(file, unit);
+    }
+    return kUnknown;
+}
+
+} // namespace
+
+uint64_t available_memory() {
+    // "max" is no number and means no limit.
+    const uint64_t limit = number_in("/sys/fs/cgroup/memory.max"),
+                   used = number_in("/sys/fs/cgroup/memory.current");
+    const uint64_t group = limit == kUnknown || used == kUnknown ? kUnknown : limit - std::min(limit, used);
+    return std::min(system_memory(), group);
+}
+
+} // namespace sd

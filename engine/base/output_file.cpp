@@ -1,0 +1,135 @@
+#include "base/output_file.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace sd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kGathered = size_t(256) << 10;
+
+// Distinct for the threads of this process; O_EXCL settles it with others.
+std::string temporary_name(const fs::path & folder) {
+    static std::atomic<unsigned> counter{0};
+    const std::string name = ".unfinished-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    return (folder / name).string();
+}
+
+// So that the new name survives a power cut. Not every file system offers it; the file itself is safe.
+void sync_folder(const fs::path & folder) {
+    const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    ::fsync(fd);
+    ::close(fd);
+}
+
+} // namespace
+
+void OutputFile::fail(const char * what, int error) const {
+    throw Error({"E_FILE", path_, {}, std::string(what) + ": " + std::strerror(error), {}});
+}
+
+OutputFile::OutputFile(const std::string & path) : path_(path), target_(path) {
+    if (!fs::path(path).has_filename()) throw Error({"E_FILE", path, {}, "is not the name of a file", {}});
+    struct stat info = {};
+    const bool exists = ::stat(path.c_str(), &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) {
+        throw Error({"E_FILE", path, {}, "is a folder", "name a file in it"});
+    }
+    if (exists && !S_ISREG(info.st_mode)) {
+        fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (fd_ < 0) fail("cannot be written", errno);
+        return;
+    }
+    if (exists) {
+        std::error_code error;
+        const fs::path real = fs::canonical(path, error);
+        if (error) fail("cannot be written", error.value());
+        target_ = real.string();
+        // Replacing a file asks only for its folder's permission; a file made read-only is meant to stay.
+        if (::access(target_.c_str(), W_OK) != 0) fail("cannot be replaced", errno);
+    }
+    const fs::path folder = fs::path(target_).parent_path();
+    do {
+        temporary_ = temporary_name(folder);
+        fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (fd_ < 0 && errno == EEXIST);
+    if (fd_ < 0) {
+        const int error = errno;
+        temporary_.clear();
+        fail("cannot be written", error);
+    }
+    if (exists) ::fchmod(fd_, info.st_mode & 07777);
+}
+
+OutputFile::~OutputFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::reserve(uint64_t bytes) {
+    if (temporary_.empty() || bytes == 0) return;
+    if (bytes > uint64_t(INT64_MAX)) fail("cannot be written", EFBIG);
+    if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, off_t(bytes)) == 0) return;
+    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) fail("cannot be written", errno);
+    // Anything else means that this file system cannot set space aside; it still knows how much there is.
+    struct statvfs info = {};
+    if (::fstatvfs(fd_, &info) != 0 || info.f_frsize == 0) return;
+    if (bytes / info.f_frsize > info.f_bavail) fail("cannot be written", ENOSPC);
+}
+
+void OutputFile::write(const void * data, size_t bytes) {
+    const auto * from = static_cast<const std::byte *>(data);
+    if (bytes > kGathered - pending_.size()) flush();
+    if (bytes >= kGathered) {
+        write_through(from, bytes);
+    } else {
+        pending_.append(reinterpret_cast<const char *>(from), bytes);
+    }
+    written_ += bytes;
+}
+
+void OutputFile::flush() {
+    write_through(reinterpret_cast<const std::byte *>(pending_.data()), pending_.size());
+    pending_.clear();
+}
+
+void OutputFile::write_through(const std::byte * data, size_t bytes) {
+    constexpr size_t kMost = size_t(1) << 30; // the kernel takes at most 2 GiB at once
+    while (bytes > 0) {
+        const ssize_t done = ::write(fd_, data, std::min(bytes, kMost));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail("cannot be written", errno);
+        data += done;
+        bytes -= size_t(done);
+    }
+}
+
+void OutputFile::finish() {
+    flush();
+    const bool direct = temporary_.empty();
+    // Only the disk's own answer says that data are there: some file systems find out late that they are
+    // full.
+    if (!direct && ::fsync(fd_) != 0) fail("cannot be written", errno);
+    const int closed = ::close(fd_);
+    fd_ = -1;
+    if (closed != 0 && errno != EINTR) fail("cannot be written", errno);
+    if (direct) return;
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be written", errno);
+    temporary_.clear();
+    sync_folder(fs::path(target_).parent_path());
+}
+
+} // namespace sd
