@@ -1,11 +1,11 @@
 // The pieces of INT8 products, against sums in 64 bits.
 #include "kernels/cpu/int8_gemm.h"
+
+#include "kernels/cpu/test_memory.h"
 #include "ops/common/cpu.h"
 #include "ops/common/target.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <random>
@@ -61,39 +61,6 @@ std::vector<Named> usable() {
 #endif
     return all;
 }
-
-// Bytes that end where readable memory ends.
-class AtTheEnd {
-  public:
-    explicit AtTheEnd(size_t n) {
-        const size_t page = size_t(sysconf(_SC_PAGESIZE));
-        size_ = (n + page - 1) / page * page + page;
-        base_ = static_cast<char *>(
-            mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        EXPECT_EQ(mprotect(base_ + size_ - page, page, PROT_NONE), 0);
-        data_ = reinterpret_cast<int8_t *>(base_ + size_ - page - n);
-    }
-    ~AtTheEnd() { munmap(base_, size_); }
-    AtTheEnd(const AtTheEnd &) = delete;
-    AtTheEnd & operator=(const AtTheEnd &) = delete;
-    int8_t * data() const { return data_; }
-
-  private:
-    char * base_;
-    size_t size_;
-    int8_t * data_;
-};
-
-template <class T>
-struct Aligned {
-    explicit Aligned(size_t n) : storage(n * sizeof(T) + 64, char(0xa5)) {
-        void * p = storage.data();
-        size_t space = storage.size();
-        data = static_cast<T *>(std::align(64, n * sizeof(T), p, space));
-    }
-    std::vector<char> storage; // of bytes that are no zeros
-    T * data;
-};
 
 enum class Fill { random, lowest, highest };
 

@@ -61,9 +61,9 @@ HWY_INLINE Float signs(int run) {
 
 // The stages within a block, with the constants they keep in registers.
 //
-// In the widest registers a stage leaves its results in the order y0 y2 -y3 y1, which saves a third of its
-// shuffles: stages of larger strides treat all lanes alike, and the codes are put in order instead, 64 at
-// once. A changed sign changes no rounding.
+// In registers wider than a quarter of a block a stage leaves its results in another order, such as
+// y0 y2 -y3 y1, which saves half of its shuffles: stages of larger strides treat all lanes alike, and the
+// codes are put in order instead, a register full at once. A changed sign changes no rounding.
 class InBlock {
   public:
     HWY_INLINE InBlock() {}
@@ -71,7 +71,7 @@ class InBlock {
     HWY_INLINE Float stage1(Float v) const {
         // a b c d -> a+b a-b c+d c-d
         const Float t = hn::MulAdd(v, signs1_, hn::Shuffle2301(v));
-#    if HWY_MAX_BYTES == 64
+#    if HWY_MAX_BYTES >= 32
         return hn::MulAdd(t, halves1_, hn::Shuffle0123(t));
 #    else
         return hn::MulAdd(hn::DupEven(hn::Shuffle0123(t)), signs1_, hn::DupEven(t));
@@ -84,13 +84,11 @@ class InBlock {
         const Float t = hn::MulAdd(b.v[0], signs4_, hn::SwapAdjacentBlocks(b.v[0]));
         b.v[0] = hn::MulAdd(t, halves4_, hn::ReverseBlocks(FloatTag(), t));
 #    elif HWY_MAX_BYTES == 32
-        const FloatTag d;
-        const Float even = hn::ConcatLowerLower(d, b.v[1], b.v[0]);
-        const Float odd = hn::ConcatUpperUpper(d, b.v[1], b.v[0]);
-        const Float sums = hn::Add(even, odd), diffs = hn::SwapAdjacentBlocks(hn::Sub(even, odd));
-        const Float y02 = hn::Add(sums, diffs), y13 = hn::Sub(sums, diffs);
-        b.v[0] = hn::ConcatLowerLower(d, y13, y02);
-        b.v[1] = hn::ConcatUpperUpper(d, y13, y02);
+        // Quarters 0 and 2, then 1 and 3, before and after.
+        const Float sums = hn::Add(b.v[0], b.v[1]);
+        const Float diffs = hn::SwapAdjacentBlocks(hn::Sub(b.v[0], b.v[1]));
+        b.v[0] = hn::Add(sums, diffs);
+        b.v[1] = hn::Sub(sums, diffs);
 #    else
         butterfly(b.v[0], b.v[1], b.v[2], b.v[3]);
 #    endif
@@ -98,10 +96,26 @@ class InBlock {
 
   private:
     Float signs1_ = signs(1);
+#    if HWY_MAX_BYTES >= 32
+    Float halves1_ = signs(2);
+#    endif
 #    if HWY_MAX_BYTES == 64
-    Float halves1_ = signs(2), signs4_ = signs(4), halves4_ = signs(8);
+    Float signs4_ = signs(4), halves4_ = signs(8);
 #    endif
 };
+
+// A block in the order that stage4 begins with.
+HWY_INLINE void load_block(const float * x, Block & b) {
+    const FloatTag d;
+#    if HWY_MAX_BYTES == 32
+    // Loads of quarters replace shuffles between the halves of registers.
+    const hn::Half<FloatTag> quarter;
+    for (int l = 0; l < kVectors; ++l)
+        b.v[l] = hn::Combine(d, hn::LoadU(quarter, x + 8 + 4 * l), hn::LoadU(quarter, x + 4 * l));
+#    else
+    for (int l = 0; l < kVectors; ++l) b.v[l] = hn::LoadU(d, x + l * kLanes);
+#    endif
+}
 
 HWY_INLINE void block_butterfly(Block & a, Block & b, Block & c, Block & d) {
     for (int i = 0; i < kVectors; ++i) butterfly(a.v[i], b.v[i], c.v[i], d.v[i]);
@@ -114,16 +128,27 @@ HWY_INLINE Int largest_of(const float * x, int64_t k) {
     return i == k ? largest : magnitude_max(largest, load_part(x + i, k - i));
 }
 
-// Rotation asks memory for what comes: the lines that quantization will write, and x a third of a row ahead,
-// into the second level, since the first is full of the rotated row. Behind the end there mostly is the next
-// row. If not, nothing happens: the address is a number that nobody dereferences.
-constexpr int64_t kLine = 64;
+constexpr int64_t kLine = 64; // bytes
+
+// Elements from i on.
+HWY_INLINE void fetch_floats(const float * p, int64_t i, int64_t n) {
+    const uintptr_t first = uintptr_t(p) + size_t(i) * sizeof(float);
+    for (size_t j = 0; j < size_t(n) * sizeof(float); j += size_t(kLine))
+        __builtin_prefetch(reinterpret_cast<const void *>(first + j), 0, 2);
+}
+
+// Rotation asks memory for what comes: the lines that quantization will write, and x some way ahead, into the
+// second level, since the first is full of the rotated row. The distance was measured: at half of it or twice
+// as far, up to a sixth of the rate is lost. Behind the end of x there mostly is the next row. If not,
+// nothing happens: the address is a number that nobody dereferences.
+constexpr int64_t kAhead = 1024;
 HWY_INLINE void fetch_ahead(const QuantizeRow & row, int64_t i, int64_t n) {
     for (int64_t j = i; j < i + n; j += kLine)
         __builtin_prefetch(reinterpret_cast<const void *>(uintptr_t(row.codes) + size_t(j)), 1, 2);
-    const uintptr_t ahead = uintptr_t(row.x) + size_t(i + row.k / 3) * sizeof(float);
-    for (size_t j = 0; j < size_t(n) * sizeof(float); j += kLine)
-        __builtin_prefetch(reinterpret_cast<const void *>(ahead + j), 0, 2);
+    if (row.next[0] == nullptr) fetch_floats(row.x, i + kAhead, n);
+    for (const float * next : row.next) {
+        if (next != nullptr) fetch_floats(next, i, n);
+    }
 }
 
 // Groups of 4, any number of them.
@@ -146,8 +171,9 @@ HWY_INLINE Int rotate_fours(const QuantizeRow & row) {
     return magnitude_max(largest, v);
 }
 
-// Elements [begin, end), in runs of kBlocks blocks, by the stages up to this width.
-template <int kBlocks>
+// Elements [begin, end), in runs of kBlocks blocks, by the stages up to this width. Without kLast other
+// stages follow, and magnitudes do not count yet.
+template <int kBlocks, bool kLast>
 HWY_INLINE Int rotate_blocks(const QuantizeRow & row, int64_t begin, int64_t end) {
     const FloatTag d;
     const InBlock stages;
@@ -158,10 +184,8 @@ HWY_INLINE Int rotate_blocks(const QuantizeRow & row, int64_t begin, int64_t end
         Block b[kBlocks];
         fetch_ahead(row, i, kBlocks * kBlock);
         for (int j = 0; j < kBlocks; ++j) {
-            for (int l = 0; l < kVectors; ++l) {
-                const Float v = hn::LoadU(d, row.x + i + j * kBlock + l * kLanes);
-                b[j].v[l] = stages.stage1(hn::Mul(v, factor));
-            }
+            load_block(row.x + i + j * kBlock, b[j]);
+            for (int l = 0; l < kVectors; ++l) b[j].v[l] = stages.stage1(hn::Mul(b[j].v[l], factor));
             stages.stage4(b[j]);
         }
         for (int j = 0; j + 3 < kBlocks; j += 4) block_butterfly(b[j], b[j + 1], b[j + 2], b[j + 3]);
@@ -170,7 +194,7 @@ HWY_INLINE Int rotate_blocks(const QuantizeRow & row, int64_t begin, int64_t end
         }
         for (int j = 0; j < kBlocks; ++j) {
             for (int l = 0; l < kVectors; ++l) {
-                largest = magnitude_max(largest, b[j].v[l]);
+                if (kLast) largest = magnitude_max(largest, b[j].v[l]);
                 hn::StoreU(b[j].v[l], d, y + i + j * kBlock + l * kLanes);
             }
         }
@@ -178,6 +202,8 @@ HWY_INLINE Int rotate_blocks(const QuantizeRow & row, int64_t begin, int64_t end
     return largest;
 }
 
+// One stage over a group of n elements.
+template <bool kLast>
 HWY_INLINE Int stage_in_memory(float * y, int64_t n, int64_t stride) {
     const FloatTag d;
     Int largest = hn::Zero(IntTag());
@@ -187,7 +213,7 @@ HWY_INLINE Int stage_in_memory(float * y, int64_t n, int64_t stride) {
             for (int j = 0; j < 4; ++j) v[j] = hn::LoadU(d, p + j * stride);
             butterfly(v[0], v[1], v[2], v[3]);
             for (int j = 0; j < 4; ++j) {
-                largest = magnitude_max(largest, v[j]);
+                if (kLast) largest = magnitude_max(largest, v[j]);
                 hn::StoreU(v[j], d, p + j * stride);
             }
         }
@@ -199,10 +225,11 @@ HWY_INLINE Int stage_in_memory(float * y, int64_t n, int64_t stride) {
 HWY_INLINE Int rotate_wide(const QuantizeRow & row) {
     Int largest = hn::Zero(IntTag());
     for (int64_t run = 0; run < row.k; run += row.group) {
-        Int of_group = rotate_blocks<kRegisterBlocks>(row, run, run + row.group);
-        for (int64_t stride = kRegisterBlocks * kBlock; stride < row.group; stride *= 4)
-            of_group = stage_in_memory(row.scratch + run, row.group, stride);
-        largest = hn::Max(largest, of_group);
+        rotate_blocks<kRegisterBlocks, false>(row, run, run + row.group);
+        int64_t stride = kRegisterBlocks * kBlock;
+        for (; 4 * stride < row.group; stride *= 4)
+            stage_in_memory<false>(row.scratch + run, row.group, stride);
+        largest = hn::Max(largest, stage_in_memory<true>(row.scratch + run, row.group, stride));
     }
     return largest;
 }
@@ -210,50 +237,66 @@ HWY_INLINE Int rotate_wide(const QuantizeRow & row) {
 // Returns the largest magnitude.
 HWY_INLINE Int rotate(const QuantizeRow & row) {
     if (row.group == 4) return rotate_fours(row);
-    if (row.group == kBlock) return rotate_blocks<1>(row, 0, row.k);
-    if (row.group == 4 * kBlock) return rotate_blocks<4>(row, 0, row.k);
-    if (row.group == kRegisterBlocks * kBlock) return rotate_blocks<kRegisterBlocks>(row, 0, row.k);
+    if (row.group == kBlock) return rotate_blocks<1, true>(row, 0, row.k);
+    if (row.group == 4 * kBlock) return rotate_blocks<4, true>(row, 0, row.k);
+    if (row.group == kRegisterBlocks * kBlock) return rotate_blocks<kRegisterBlocks, true>(row, 0, row.k);
     return rotate_wide(row);
 }
 
-#    if HWY_MAX_BYTES == 64
+#    if HWY_MAX_BYTES >= 32
 
-// Packing four registers to bytes leaves the quarters 0 of all four, then the quarters 1, and so on. How
-// rotation left the lanes of a quarter, and the quarters, is undone by the two shuffles that this takes
+using Words = hn::Vec<hn::Repartition<int16_t, IntTag>>;
+#        if HWY_MAX_BYTES == 64
+HWY_INLINE Int packed(Words low, Words high) { return Int{_mm512_packs_epi16(low.raw, high.raw)}; }
+// To even; what is out of range does not occur.
+HWY_INLINE Int rounded(Float v) { return Int{_mm512_cvtps_epi32(v.raw)}; }
+#        else
+HWY_INLINE Int packed(Words low, Words high) { return Int{_mm256_packs_epi16(low.raw, high.raw)}; }
+HWY_INLINE Int rounded(Float v) { return Int{_mm256_cvtps_epi32(v.raw)}; }
+#        endif
+
+// Packing four registers to bytes leaves the first quarters of all four, then their next ones, and so on. How
+// rotation left the elements of a quarter, and the quarters, is undone by the two shuffles that this takes
 // anyway.
 class Codes {
   public:
+    static constexpr int kCount = 4 * kLanes;
+
     HWY_INLINE Codes(int group, float inverse) {
-        alignas(64) float factors[16];
-        alignas(64) int32_t bytes[16], quarters[16];
-        constexpr int kPlain[] = {0, 1, 2, 3}, kRotated[] = {0, 3, 1, 2}; // where elements 0 to 3 are
-        const int * const quarter = group >= 16 ? kRotated : kPlain;
-        for (int i = 0; i < 16; ++i) {
-            const bool flips = (group >= 4 && i % 4 == 2) != (group >= 16 && i / 4 == 2);
+        alignas(64) float factors[kLanes];
+        alignas(64) int32_t bytes[kLanes], quarters[kLanes];
+        for (int i = 0; i < kLanes; ++i) {
+            const bool flips = (group >= 4 && i % 4 == 2) != (kLanes == 16 && group >= kBlock && i / 4 == 2);
             factors[i] = flips ? -inverse : inverse;
             bytes[i] = (group >= 4 ? 0x02010300 : 0x03020100) + i % 4 * 0x04040404;
-            quarters[i] = 4 * quarter[i % 4] + i / 4;
+            quarters[i] = place(i, group >= kBlock);
         }
         factor_ = hn::Load(FloatTag(), factors);
         bytes_ = hn::Load(IntTag(), bytes);
         quarters_ = hn::SetTableIndices(IntTag(), quarters);
     }
 
-    HWY_INLINE void write64(const float * y, int8_t * codes) const {
+    HWY_INLINE void write(const float * y, int8_t * codes) const {
         const hn::Repartition<int16_t, IntTag> words;
         const hn::Repartition<int8_t, IntTag> out;
-        const auto low = hn::ReorderDemote2To(words, rounded(y), rounded(y + 16));
-        const auto high = hn::ReorderDemote2To(words, rounded(y + 32), rounded(y + 48));
-        const Int packed{_mm512_packs_epi16(low.raw, high.raw)};
-        const Int ordered = hn::TableLookupLanes(hn::TableLookupBytes(packed, bytes_), quarters_);
-        hn::StoreU(hn::BitCast(out, ordered), out, codes);
+        const Words low = hn::ReorderDemote2To(words, code(y), code(y + kLanes));
+        const Words high = hn::ReorderDemote2To(words, code(y + 2 * kLanes), code(y + 3 * kLanes));
+        const Int in_quarters = hn::TableLookupBytes(packed(low, high), bytes_);
+        hn::StoreU(hn::BitCast(out, hn::TableLookupLanes(in_quarters, quarters_)), out, codes);
     }
 
   private:
-    // To even; what is out of range does not occur.
-    HWY_INLINE Int rounded(const float * y) const {
-        return Int{_mm512_cvtps_epi32(hn::Mul(hn::LoadU(FloatTag(), y), factor_).raw)};
+    // Where packing leaves quarter i of the result.
+    static constexpr int place(int i, bool rotated) {
+        const int block = i / 4, quarter = i % 4;
+        if (kLanes == 16) {
+            constexpr int kRotated[] = {0, 3, 1, 2};
+            return 4 * (rotated ? kRotated[quarter] : quarter) + block;
+        }
+        const int half = rotated ? quarter / 2 : quarter % 2, vector = rotated ? quarter % 2 : quarter / 2;
+        return 4 * half + 2 * block + vector;
     }
+    HWY_INLINE Int code(const float * y) const { return rounded(hn::Mul(hn::LoadU(FloatTag(), y), factor_)); }
 
     Float factor_;
     Int bytes_;
@@ -261,15 +304,15 @@ class Codes {
 };
 
 HWY_INLINE void write_codes(const float * y, float inverse, const QuantizeRow & row) {
-    const Codes order(row.group, inverse);
+    const Codes codes(row.group, inverse);
     int64_t i = 0;
-    for (; i + 64 <= row.k; i += 64) order.write64(y + i, row.codes + i);
+    for (; i + Codes::kCount <= row.k; i += Codes::kCount) codes.write(y + i, row.codes + i);
     if (i == row.k) return;
-    float rest[64] = {};
-    int8_t codes[64];
+    float rest[Codes::kCount] = {};
+    int8_t last[Codes::kCount];
     std::memcpy(rest, y + i, size_t(row.k - i) * sizeof(float));
-    order.write64(rest, codes);
-    std::memcpy(row.codes + i, codes, size_t(row.k - i));
+    codes.write(rest, last);
+    std::memcpy(row.codes + i, last, size_t(row.k - i));
 }
 
 #    else

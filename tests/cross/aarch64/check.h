@@ -51,6 +51,7 @@ void check_row_kernels();
 void check_gates();
 void check_attention();
 void check_int8_gemm();
+void check_w4_kernels();
 void check_rotate_quantize();
 
 } // namespace ggml::cross

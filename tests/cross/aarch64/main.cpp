@@ -38,6 +38,7 @@ int main(int argc, char ** argv) {
     check_gates();
     check_attention();
     check_int8_gemm();
+    check_w4_kernels();
     check_rotate_quantize();
     return 0;
 }
