@@ -1,5 +1,6 @@
-// The engine's operators on rows: modulation against a plain copy of as many bytes, rotation too, and the
-// fused norm and rotation against its three nodes. One core and all, through the scheduler as models run.
+// The engine's operators on rows: modulation against a plain copy of as many bytes, rotation too, and fused
+// chains against their nodes and against a plain copy of what they must read and write. One core and all,
+// through the scheduler as models run.
 #include "backends/cpu/team.h"
 #include "bench/support/measure.h"
 #include "ggml-cpp.h"
@@ -25,17 +26,18 @@ constexpr int64_t kHead = 128, kHeads = 48, kTokens = 1280, kWidth = kHead * kHe
 struct Inputs {
     ggml_context_ptr ctx{ggml_init({1u << 20, nullptr, true})};
     ggml_backend_buffer_ptr buffer;
-    ggml_tensor *x, *heads, *scale, *shift, *weight, *pe;
+    ggml_tensor *x, *y, *heads, *scale, *shift, *weight, *pe;
 
     Inputs() {
         x = ggml_new_tensor_2d(ctx.get(), GGML_TYPE_F32, kWidth, kTokens);
+        y = ggml_dup_tensor(ctx.get(), x);
         heads = ggml_reshape_3d(ctx.get(), x, kHead, kHeads, kTokens);
         scale = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, kWidth);
         shift = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, kWidth);
         weight = ggml_new_tensor_1d(ctx.get(), GGML_TYPE_F32, kHead);
         pe = ggml_new_tensor_4d(ctx.get(), GGML_TYPE_F32, 2, 2, kHead / 2, kTokens);
         buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(ctx.get(), ggml_backend_cpu_buffer_type()));
-        for (ggml_tensor * t : {x, scale, shift, weight, pe}) {
+        for (ggml_tensor * t : {x, y, scale, shift, weight, pe}) {
             auto * p = static_cast<float *>(t->data);
             for (int64_t i = 0; i < ggml_nelements(t); ++i) p[i] = float(int(i % 251) - 125) * 0.01f;
         }
@@ -112,17 +114,65 @@ void measure_against_copy(bench::Report & report, const Inputs & in, const char 
     report.ratio(std::string(name) + "_vs_copy_t" + std::to_string(n_threads), t.rate_ratio(1, 0), aim);
 }
 
-void measure_fusion(bench::Report & report, const Inputs & in, int n_threads) {
-    Graph nodes(in, norm_rope, n_threads, false), fused(in, norm_rope, n_threads, true);
+ggml_tensor * quantize(ggml_context * ctx, ggml_tensor * t) { return ggml_quantize_i8_convrot(ctx, t, 256); }
+ggml_tensor * modulate_convrot(ggml_context * ctx, const Inputs & in) {
+    return quantize(ctx, modulate(ctx, in));
+}
+ggml_tensor * norm_convrot(ggml_context * ctx, const Inputs & in) {
+    ggml_tensor * norm = ggml_mul(ctx, ggml_rms_norm(ctx, in.x, 1e-5f), in.scale);
+    return quantize(ctx, ggml_ext_modulate(ctx, norm, in.shift, in.scale));
+}
+ggml_tensor * swiglu_convrot(ggml_context * ctx, const Inputs & in) {
+    return quantize(ctx, ggml_swiglu_split(ctx, in.x, in.y));
+}
+ggml_tensor * sigmoid_convrot(ggml_context * ctx, const Inputs & in) {
+    return quantize(ctx, ggml_mul(ctx, in.y, ggml_sigmoid(ctx, in.x)));
+}
+ggml_tensor * gated_residual(ggml_context * ctx, const Inputs & in) {
+    return ggml_add(ctx, in.x, ggml_mul(ctx, in.y, in.scale));
+}
+
+// bytes: read and written for each element of x when nothing between the nodes reaches memory.
+struct Fusion {
+    const char * name;
+    Build build;
+    double bytes, aim_nodes, aim_copy;
+};
+constexpr Fusion kFusions[] = {
+    {"norm_mul_rope", norm_rope, 8, 1.6, 0.6},
+    {"modulate_convrot", modulate_convrot, 5, 1.5, 0.5},
+    {"norm_modulate_convrot", norm_convrot, 5, 2.5, 0.5},
+    {"swiglu_convrot", swiglu_convrot, 9, 1.1, 0.5},
+    {"sigmoid_mul_convrot", sigmoid_convrot, 9, 1.5, 0.5},
+    {"gated_residual", gated_residual, 12, 1.2, 0.8},
+};
+
+void measure_fusion(bench::Report & report, const Inputs & in, const Fusion & fusion, int n_threads) {
+    const ggml::cpu::Team team(n_threads);
+    Graph nodes(in, fusion.build, n_threads, false), fused(in, fusion.build, n_threads, true);
     if (nodes.is_fused() || !fused.is_fused()) std::abort();
+    const auto * from = static_cast<const char *>(in.x->data);
+    const double bytes = fusion.bytes * double(kWidth * kTokens);
+    // Halves that fit x: read one, write one.
+    const int64_t half = std::min(int64_t(bytes / 2), int64_t(ggml_nbytes(in.x)));
+    std::vector<char> to(static_cast<size_t>(half), 1);
     const bench::Candidate candidates[] = {
-        {"nodes", 1, [&] { nodes.run(); }},
-        {"fused", 1, [&] { fused.run(); }},
+        {"copy", 2.0 * double(half),
+         [&] {
+             team.parallel_for(half, 1 << 16, [&](int64_t begin, int64_t end) {
+                 std::memcpy(to.data() + begin, from + begin, size_t(end - begin));
+             });
+         }},
+        {"nodes", bytes, [&] { nodes.run(); }},
+        {"fused", bytes, [&] { fused.run(); }},
     };
     const bench::Timings t = bench::interleave(candidates, kRounds);
-    std::printf("norm, mul, rope  %d threads: %.2f ms, fused %.2f ms\n", n_threads, t.median_seconds(0) * 1e3,
-                t.median_seconds(1) * 1e3);
-    report.ratio("norm_mul_rope_fused_t" + std::to_string(n_threads), t.rate_ratio(1, 0), 1.6);
+    std::printf("%-21s %d threads: %.2f ms, fused %.2f ms, %.1f GB/s, copy %.1f GB/s\n", fusion.name,
+                n_threads, t.median_seconds(1) * 1e3, t.median_seconds(2) * 1e3, t.rate(2) / 1e9,
+                t.rate(0) / 1e9);
+    const std::string suffix = "_t" + std::to_string(n_threads);
+    report.ratio(fusion.name + ("_fused" + suffix), t.rate_ratio(2, 1), fusion.aim_nodes);
+    report.ratio(fusion.name + ("_vs_copy" + suffix), t.rate_ratio(2, 0), fusion.aim_copy);
 }
 
 } // namespace
@@ -140,7 +190,7 @@ int main() {
         measure_against_copy(report, in, "modulate", modulate, 0.8, n_threads);
         measure_against_copy(report, in, "rope_neighbours", rope_neighbours, 0.8, n_threads);
         measure_against_copy(report, in, "rope_halves", rope_halves, 0.8, n_threads);
-        measure_fusion(report, in, n_threads);
+        for (const Fusion & fusion : kFusions) measure_fusion(report, in, fusion, n_threads);
     }
     return 0;
 }

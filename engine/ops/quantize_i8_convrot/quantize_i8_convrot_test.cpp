@@ -1,7 +1,6 @@
 #include "ops/quantize_i8_convrot/schema.h"
 
-#include "ops/common/test_graph.h"
-#include "sd-ggml-ops.h"
+#include "ops/quantize_i8_convrot/fuse_test.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/op_check.h"
 
@@ -49,15 +48,6 @@ Build quantized(ggml_tensor * x, int group) {
 }
 
 Rows8 quantize(ggml_tensor * x, int group) { return {run(quantized(x, group)), x}; }
-
-void expect_same_bytes(const Outcome & got, const Outcome & expected, const std::string & what) {
-    ASSERT_EQ(got.status, GGML_STATUS_SUCCESS) << what;
-    ASSERT_EQ(got.ne, expected.ne) << what;
-    const auto different =
-        std::mismatch(got.bytes.begin(), got.bytes.end(), expected.bytes.begin(), expected.bytes.end());
-    ASSERT_EQ(different.first - got.bytes.begin(), int64_t(expected.bytes.size()))
-        << what << ": the first byte that differs";
-}
 
 // Every kernel at every instruction set on one to three threads, over what was in the result's memory before.
 void check(ggml_tensor * x, int group, const std::string & what) {
@@ -303,6 +293,30 @@ TEST(quantize_i8_convrot, of_no_rows_is_empty) {
     const Outcome got = run(quantized(x, 16));
     EXPECT_EQ(got.status, GGML_STATUS_SUCCESS);
     EXPECT_EQ(got.ne, (Sizes{16, 0, 1, 1}));
+}
+
+TEST(quantize_i8_convrot, is_not_computed_when_its_attributes_or_its_shape_were_changed) {
+    ggml::test::LogCapture log;
+    Inputs in;
+    ggml_tensor * x = in.floats({64, 5, 1, 1});
+    const auto changed = [&](std::function<void(QuantizeI8ConvrotAttrs &, ggml_tensor *)> change) {
+        return run([=](ggml_context * ctx) {
+                   ggml_tensor * q = ggml_quantize_i8_convrot(ctx, x, 16);
+                   void * bytes = const_cast<void *>(ggml_ext_node_attrs(q));
+                   QuantizeI8ConvrotAttrs attrs;
+                   std::memcpy(&attrs, bytes, sizeof(attrs));
+                   change(attrs, q);
+                   std::memcpy(bytes, &attrs, sizeof(attrs));
+                   return q;
+               })
+            .status;
+    };
+    EXPECT_EQ(changed([](auto &, auto *) {}), GGML_STATUS_SUCCESS);
+    EXPECT_EQ(changed([](auto & a, auto *) { a.group = 64; }), GGML_STATUS_SUCCESS);
+    for (const int group : {0, -16, 15, 256, 1 << 30})
+        EXPECT_EQ(changed([=](auto & a, auto *) { a.group = group; }), GGML_STATUS_FAILED) << group;
+    EXPECT_EQ(changed([](auto & a, auto *) { a.row_ne[0] = 6; }), GGML_STATUS_FAILED);
+    EXPECT_EQ(changed([](auto &, auto * q) { q->ne[1] = 8; }), GGML_STATUS_FAILED) << "no room for scales";
 }
 
 TEST(quantize_i8_convrot, stops_when_the_caller_says_so) {

@@ -97,6 +97,13 @@ bool is_packed_rows(const ggml_tensor * t) {
     return op != nullptr && op == quantize_i8_convrot_op();
 }
 
+bool is_sound(const ggml_tensor * node, ggml_ext_why_t why) {
+    ggml_ext_output made = {GGML_TYPE_F32, {1, 1, 1, 1}};
+    if (!infer(node->src, 1, ggml_ext_node_attrs(node), &made, why, nullptr)) return false;
+    return (node->type == made.type && std::equal(made.ne, made.ne + GGML_MAX_DIMS, node->ne)) ||
+           ggml_ext_refuse(why, "the result is %s", shape_text(node).c_str());
+}
+
 } // namespace sd
 
 extern "C" ggml_tensor * ggml_quantize_i8_convrot(ggml_context * ctx, ggml_tensor * x, int group) {

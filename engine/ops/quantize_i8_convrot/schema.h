@@ -40,6 +40,10 @@ ggml_ext_op_t quantize_i8_convrot_op();
 // Whether t is the result of this operator; then its attributes can be read.
 bool is_packed_rows(const ggml_tensor * t);
 
+// Whether a node of this operator still is as its builder would make it. Attributes and shapes are plain
+// bytes that a program may change afterwards; kernels compute no node that does not fit.
+bool is_sound(const ggml_tensor * node, ggml_ext_why_t why);
+
 ggml_status quantize_i8_convrot_reference(ggml_tensor * node, void * user_data);
 
 ggml_ext_status register_quantize_i8_convrot(ggml_backend_dev_t device);

@@ -6,10 +6,8 @@
 #include "hwy/highway.h"
 
 #include "ops/common/float_vector-inl.h"
+#include "ops/common/rms_norm-inl.h"
 #include "ops/rope_apply/cpu.h"
-
-#include <algorithm>
-#include <cmath>
 
 HWY_BEFORE_NAMESPACE();
 namespace sd::HWY_NAMESPACE {
@@ -121,50 +119,8 @@ HWY_INLINE void rotate_row_of(const Source & x, float * y, int64_t n, const Rota
 
 void rotate_row(const RopeRow & row, const Rotations & r) { rotate_row_of(Plain{row.x}, row.y, row.n, r); }
 
-// Sum of squares with the additions of the CPU's RMS_NORM kernel, which works in blocks of this many elements
-// and adds the squares of each half of the vectors in double lanes.
-constexpr int64_t kBlock = 1024;
-
-#if HWY_TARGET == HWY_SCALAR
-using Wide = hn::Rebind<double, FloatTag>;
-#else
-using Wide = hn::Repartition<double, FloatTag>;
-#endif
-
-class SumOfSquares {
-  public:
-    HWY_INLINE SumOfSquares() : low_(hn::Zero(Wide())), high_(hn::Zero(Wide())) {}
-    HWY_INLINE void add(Float v) {
-#if HWY_TARGET == HWY_SCALAR
-        const auto low = hn::PromoteTo(Wide(), v);
-#else
-        const hn::Half<FloatTag> dh;
-        const auto low = hn::PromoteTo(Wide(), hn::LowerHalf(dh, v));
-        const auto high = hn::PromoteTo(Wide(), hn::UpperHalf(dh, v));
-        high_ = hn::MulAdd(high, high, high_);
-#endif
-        low_ = hn::MulAdd(low, low, low_);
-    }
-    HWY_INLINE double total() const { return hn::GetLane(hn::SumOfLanes(Wide(), hn::Add(low_, high_))); }
-
-  private:
-    hn::Vec<Wide> low_, high_;
-};
-
-HWY_INLINE double block_sum_squares(const float * x, int64_t n) {
-    const int64_t lanes = float_lanes();
-    SumOfSquares sum;
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) sum.add(hn::LoadU(FloatTag(), x + i));
-    if (i < n) sum.add(load_part(x + i, n - i));
-    return sum.total();
-}
-
 void norm_rotate_row(const RopeRow & row, const float * weight, float eps, const Rotations & r) {
-    double sum = 0;
-    for (int64_t i = 0; i < row.n; i += kBlock)
-        sum += block_sum_squares(row.x + i, std::min(kBlock, row.n - i));
-    const float scale = float(1.0 / std::sqrt(sum / double(row.n) + eps));
+    const float scale = rms_norm_scale(row.x, row.n, eps);
     rotate_row_of(Normed{row.x, weight, hn::Set(FloatTag(), scale)}, row.y, row.n, r);
 }
 

@@ -1,6 +1,7 @@
 // RMS_NORM -> MUL(weight [head]) -> rope_apply on the CPU: each row is read once and written once instead of
 // three times. The sum of squares is added in the order of the CPU's RMS_NORM kernel and every operation is
 // rounded as the nodes round it, so the result has the bits of the three nodes.
+#include "ops/common/chain.h"
 #include "ops/common/register.h"
 #include "ops/common/shape_text.h"
 #include "ops/rope_apply/cpu.h"
@@ -10,7 +11,7 @@
 namespace sd {
 namespace {
 
-struct Chain {
+struct NormRope {
     const ggml_tensor *norm, *mul, *rope;
     const ggml_tensor * x() const { return norm->src[0]; }
     const ggml_tensor * weight() const { return mul->src[1]; }
@@ -25,7 +26,7 @@ bool is_vector(const ggml_tensor * t, int64_t n) {
 
 // Number of nodes that fit, from the first on. The table and the weight must come from outside: a chain that
 // multiplies or rotates by its own intermediate is one that the counts of readers alone would not tell.
-int fitting(const Chain & c, ggml_ext_why_t why) {
+int fitting(const NormRope & c, ggml_ext_why_t why) {
     if (!is_float_aligned(c.x()) || !walks(Steps::unit, c.x()))
         return ggml_ext_refuse_match(why, 0, "rows of '%s' are not plain floats", c.x()->name);
     if (c.mul->src[0] != c.norm)
@@ -45,29 +46,11 @@ int match(ggml_backend_dev_t, const ggml_cgraph * graph, int first, ggml_ext_why
     constexpr ggml_op kOps[] = {GGML_OP_RMS_NORM, GGML_OP_MUL, GGML_OP_CUSTOM};
     if (ggml_ext_match_ops(graph, first, kOps, 3, why) < 3) return 0;
     auto * g = const_cast<ggml_cgraph *>(graph);
-    const Chain chain = {ggml_graph_node(g, first), ggml_graph_node(g, first + 1),
-                         ggml_graph_node(g, first + 2)};
+    const NormRope chain = {ggml_graph_node(g, first), ggml_graph_node(g, first + 1),
+                            ggml_graph_node(g, first + 2)};
     if (ggml_ext_node_op(chain.rope) != rope_apply_of(self))
         return ggml_ext_refuse_match(why, 2, "'%s' is no rope_apply", chain.rope->name);
     return fitting(chain, why) == 3 ? 3 : 0;
-}
-
-// Number of `node` in the graph, looked for from `end` down; -1 when it is not among those nodes.
-int number_before(ggml_cgraph * graph, const ggml_tensor * node, int end) {
-    for (int i = end - 1; i >= 0; --i) {
-        if (ggml_graph_node(graph, i) == node) return i;
-    }
-    return -1;
-}
-
-// The weight is often 1 + scale and the table may be computed: their nodes stand between the norm and the
-// rotation. They do not need it and go ahead of it. What may not move stays, and is not fused.
-void bring_together(ggml_cgraph * graph, const Chain & chain, int rope) {
-    const int mul = number_before(graph, chain.mul, rope);
-    const int norm = mul >= 0 ? number_before(graph, chain.norm, mul) : -1;
-    if (norm < 0) return;
-    if (norm + 1 < mul && ggml_ext_graph_delay(graph, norm, 1, mul - 1) != GGML_EXT_SUCCESS) return;
-    if (mul + 1 < rope) ggml_ext_graph_delay(graph, mul - 1, 2, rope - 1);
 }
 
 void optimize(ggml_backend_dev_t, ggml_cgraph * graph, void * self) {
@@ -76,13 +59,13 @@ void optimize(ggml_backend_dev_t, ggml_cgraph * graph, void * self) {
         if (ggml_ext_node_op(rope) != rope_apply_of(self) || rope->src[0]->op != GGML_OP_MUL) continue;
         const ggml_tensor * mul = rope->src[0];
         if (mul->src[0]->op != GGML_OP_RMS_NORM) continue;
-        const Chain chain = {mul->src[0], mul, rope};
-        if (fitting(chain, nullptr) == 3) bring_together(graph, chain, i);
+        const NormRope chain = {mul->src[0], mul, rope};
+        if (fitting(chain, nullptr) == 3) bring_together(graph, {{chain.norm, chain.mul, chain.rope}, 3}, i);
     }
 }
 
 ggml_status execute(const ggml_ext_execute_params * params, void * state, void *) {
-    const Chain chain = {params->step.nodes[0], params->step.nodes[1], params->step.nodes[2]};
+    const NormRope chain = {params->step.nodes[0], params->step.nodes[1], params->step.nodes[2]};
     RopeWalk walk = {};
     walk.x = chain.x();
     walk.rope = chain.rope;
