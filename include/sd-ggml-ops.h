@@ -1,6 +1,7 @@
-// The image engine's operators as nodes of any graph: INT8 ConvRot linear layers, activation quantization,
-// rotary embedding, modulation. Registered with a device, they are ordinary operators of ggml-ext.h: the
-// scheduler places them, reserves their workspace and falls back to the CPU where a device has no kernel.
+// The image engine's operators as nodes of any graph: INT8 and 4-bit ConvRot linear layers, activation
+// quantization, rotary embedding, modulation. Registered with a device, they are ordinary operators of
+// ggml-ext.h: the scheduler places them, reserves their workspace and falls back to the CPU where a device
+// has no kernel.
 //
 //   sd_ggml_register_extensions(device);   // each device, before it is asked or used
 //   q = ggml_quantize_i8_convrot(ctx, x, 256);
@@ -34,6 +35,12 @@ SD_API enum ggml_ext_status sd_ggml_register_extensions(ggml_backend_dev_t devic
 // be strided. scale, shift: F32, each repeated over x dimension by dimension. shift may be NULL.
 SD_API struct ggml_tensor * ggml_ext_modulate(struct ggml_context * ctx, struct ggml_tensor * x,
                                               struct ggml_tensor * shift, struct ggml_tensor * scale);
+
+// "sd.channel_rms_norm.v1": z = x / sqrt(mean over channels of x^2 + eps) * gamma at each pixel; with silu,
+// z / (1 + e^-z). x: contiguous F32 [width, height, channels, batch]. gamma: F32, one element per channel.
+// eps is finite and not negative.
+SD_API struct ggml_tensor * ggml_ext_channel_rms_norm(struct ggml_context * ctx, struct ggml_tensor * x,
+                                                      struct ggml_tensor * gamma, float eps, bool silu);
 
 // "sd.rope_apply.v1": rotates pairs of the first 2 * pe->ne[2] elements of each row by tabled angles; the
 // others are copied. x: F32 [head, heads, tokens, batch], rows may be strided. pe: F32 [2, 2, pairs, tokens],
@@ -71,6 +78,55 @@ SD_API struct ggml_tensor * ggml_ext_linear_i8_tensorwise(struct ggml_context * 
                                                           struct ggml_tensor * weight_scale,
                                                           struct ggml_tensor * bias, int convrot_group,
                                                           float scale SD_DEFAULT(1.0f));
+
+// How "sd.sage_attn.v1" multiplies. Queries and keys are INT8 in every mode, after the mean of a head's keys
+// was subtracted from them. A device that cannot run a mode does not support its nodes.
+enum ggml_sage_attn_mode {
+    // The best of these that the device has, or the one that all have: scales per warp of 32 queries and per
+    // block of 64 keys, probabilities and values in F16.
+    GGML_SAGE_ATTN_AUTO = 0,
+    // SageAttention2: scales per thread, probabilities and values in FP8, sums in F32.
+    GGML_SAGE_ATTN_2 = 1,
+    // SageAttention2++: the same, but a block's sums in F16.
+    GGML_SAGE_ATTN_2_PLUS_PLUS = 2,
+};
+
+// "sd.sage_attn.v1": approximately softmax(scale * q.k) v over all kv_tokens. q: F32 [head, tokens, heads,
+// batch]; k, v: F32 or F16 [head, kv_tokens, kv_heads, batch], kv_heads divides heads; rows may be strided.
+// head: 64 or 128. scale: positive, finite. mode: ggml_sage_attn_mode. Result: F32 [head, heads, tokens,
+// batch]. The CPU does not run it: ask the device with ggml_backend_dev_supports_op before using the node.
+SD_API struct ggml_tensor * ggml_sage_attn(struct ggml_context * ctx, struct ggml_tensor * q,
+                                           struct ggml_tensor * k, struct ggml_tensor * v, float scale,
+                                           int mode);
+
+// "sd.sol_attn.v1": approximately softmax(scale * q.k) v, with keys summarized in blocks of 64 where the
+// proxy score of a block is at most tau standard deviations above the mean. q, k, v: contiguous F32 [128,
+// tokens, heads, batch]. scale: positive, finite. tau: finite. Result: F32 [128, heads, tokens, batch]. The
+// CPU does not run it.
+SD_API struct ggml_tensor * ggml_sol_attn(struct ggml_context * ctx, struct ggml_tensor * q,
+                                          struct ggml_tensor * k, struct ggml_tensor * v, float scale,
+                                          float tau);
+
+// "sd.linear_w4_convrot.v1": a layer with packed 4-bit weights, which stay packed.
+//   weight        I8 [K/2, N]: columns 2j and 2j + 1 in byte j, the even one in the low nibble
+//   input         F32 [K, rows...]: a ggml_quantize_i8_convrot node is made for it; or the result of one with
+//                 the same group, which any number of layers share, INT8 ones too
+//   bias          F32 with N elements, or NULL: none
+//   convrot_group a power of four that divides K; 1: not rotated
+// convrot_w4a4: nibbles are signed. y = float(sum_k x[k] * w[n][k]) * x_scale * weight_scale[n] + bias[n],
+// sums exact, in that order.
+//   weight_scale  F32 with N elements; the next three are NULL
+// asym_w4a8_int8: nibbles are indices. y = sum_g(relative[n][g] * sum_k codebook[w[n][k]] * x[k]) * x_scale *
+// channel[n] + bias[n] with groups of 16 columns, K a multiple of 16.
+//   weight_scale  NULL
+//   codebook      F32 with 16 elements;  channel_scale  F32 with N elements
+//   relative_scale  I8 [K/16, N], E4M3FN bytes; a NaN makes the results of its weight row NaN
+// Result: F32 [N, rows...] with the rows of the activations as they were before packing.
+SD_API struct ggml_tensor *
+ggml_mul_mat_w4_convrot(struct ggml_context * ctx, struct ggml_tensor * weight, struct ggml_tensor * input,
+                        struct ggml_tensor * weight_scale, struct ggml_tensor * codebook,
+                        struct ggml_tensor * channel_scale, struct ggml_tensor * relative_scale,
+                        struct ggml_tensor * bias, int convrot_group);
 
 #ifdef __cplusplus
 }
