@@ -34,6 +34,10 @@ class JsonWriter {
         separate();
         append_json_string(out_, text);
     }
+    void null() {
+        separate();
+        out_ += "null";
+    }
     template <std::integral T>
     void value(T number) {
         separate();

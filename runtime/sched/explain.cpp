@@ -5,6 +5,7 @@
 #include "runtime/ext/verdict/guard.h"
 #include "runtime/sched/dry_run.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,6 +20,39 @@ ext::ReportRefusal refusal(const ext::Verdict & verdict, const ext::Kernel * who
     return {who != nullptr ? who->name : "", backend, verdict.reason,
             verdict.words.empty() && verdict.refused() ? ggml_ext_reason_text(verdict.reason)
                                                        : verdict.words};
+}
+
+bool is_callers_function(const ggml_tensor * t) {
+    return t->op == GGML_OP_MAP_CUSTOM1 || t->op == GGML_OP_MAP_CUSTOM2 || t->op == GGML_OP_MAP_CUSTOM3 ||
+           t->op == GGML_OP_CUSTOM;
+}
+
+std::string attributes(const ggml_tensor * t) {
+    const ggml_ext_op_t op = ggml_ext_node_op(t);
+    if (op == nullptr && is_callers_function(t)) return {};
+    const void * bytes = op != nullptr ? ggml_ext_node_attrs(t) : t->op_params;
+    size_t n = op != nullptr ? ggml_ext_op_attr_size(op) : sizeof(t->op_params);
+    const auto * p = static_cast<const uint8_t *>(bytes);
+    while (op == nullptr && n > 0 && p[n - 1] == 0) --n;
+    std::string text;
+    for (size_t i = 0; i < n; ++i) {
+        for (const int shift : {4, 0}) text += "0123456789abcdef"[p[i] >> shift & 15];
+    }
+    return text;
+}
+
+// Up to the last that is there.
+std::vector<ext::ReportInput> inputs(const ggml_tensor * t) {
+    std::vector<ext::ReportInput> list;
+    for (size_t i = 0; i < GGML_MAX_SRC; ++i) {
+        const ggml_tensor * source = t->src[i];
+        if (source == nullptr) continue;
+        list.resize(i + 1);
+        list[i].type = ggml_type_name(source->type);
+        std::copy(source->ne, source->ne + GGML_MAX_DIMS, list[i].ne.begin());
+        std::copy(source->nb, source->nb + GGML_MAX_DIMS, list[i].nb.begin());
+    }
+    return list;
 }
 
 class Explainer {
@@ -59,7 +93,9 @@ ext::ReportNode Explainer::node(const Split & split, const ext::PlanLog::Node & 
                         entry.kind,
                         entry.chosen != nullptr ? entry.chosen->name : "",
                         {},
-                        {}};
+                        {},
+                        inputs(t),
+                        attributes(t)};
     for (const ext::Candidate & loser : entry.losers) {
         out.rejected.push_back(refusal(loser.verdict, loser.kernel));
     }

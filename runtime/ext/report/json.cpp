@@ -30,6 +30,20 @@ void write_list(JsonWriter & json, const char * key, const Items & items, Write 
 
 void write_text(JsonWriter & json, const std::string & text) { json.value(text); }
 
+template <class T>
+void write_number(JsonWriter & json, T number) {
+    json.value(number);
+}
+
+void write_input(JsonWriter & json, const ReportInput & input) {
+    if (input.type.empty()) return json.null();
+    json.begin('{');
+    json.field("type", input.type);
+    write_list(json, "ne", input.ne, write_number<int64_t>);
+    write_list(json, "nb", input.nb, write_number<size_t>);
+    json.end('}');
+}
+
 void write_node(JsonWriter & json, const ReportNode & node) {
     json.begin('{');
     json.field("node", node.number);
@@ -38,6 +52,8 @@ void write_node(JsonWriter & json, const ReportNode & node) {
     json.field("result", node.result);
     json.field("kind", kKinds[size_t(node.kind)]);
     if (!node.by.empty()) json.field("by", node.by);
+    write_list(json, "inputs", node.inputs, write_input);
+    json.field("attrs", node.attrs);
     write_list(json, "rejected", node.rejected, write_refusal);
     write_list(json, "elsewhere", node.elsewhere, write_refusal);
     json.end('}');

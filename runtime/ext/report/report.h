@@ -4,6 +4,7 @@
 
 #include "runtime/ext/plan/plan.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ struct ReportRefusal {
     std::string words;
 };
 
+// A source of a node, by value.
+struct ReportInput {
+    std::string type; // empty: left out
+    std::array<int64_t, GGML_MAX_DIMS> ne;
+    std::array<size_t, GGML_MAX_DIMS> nb;
+};
+
 struct ReportNode {
     int number;                   // in the order of execution, through all splits
     std::string name, op, result; // result: "f32 [8, 4, 1, 1]"
@@ -24,6 +32,8 @@ struct ReportNode {
     std::string by;                       // kernel or rule; empty: native
     std::vector<ReportRefusal> rejected;  // of this backend
     std::vector<ReportRefusal> elsewhere; // of backends that come first, and do not run it
+    std::vector<ReportInput> inputs;
+    std::string attrs; // hexadecimal: a registered operator's attributes, or op_params
 };
 
 struct ReportSplit {
@@ -74,8 +84,11 @@ struct Report {
 //   graph            {nodes, leafs, copies}
 //   splits[]         {backend, device, first, nodes_count, copied[], workspace_bytes, workspace_step?,
 //                     failure?, nodes[]}
-//     nodes[]        {node, name, op, result, kind: "native" | "kernel" | "fusion", by?, rejected[],
-//                     elsewhere[]}
+//     nodes[]        {node, name, op, result, kind: "native" | "kernel" | "fusion", by?, inputs[], attrs,
+//                     rejected[], elsewhere[]}
+//       inputs[]     {type, ne[4], nb[4]}, or null for one that is left out
+//       attrs        hexadecimal bytes: the attributes of a registered operator; op_params of a built-in one,
+//                    without the zeros at its end; "" for functions of the caller, which are addresses
 //   rules[]          {backend, rule, fired, longest, node?, name?, miss?}
 //   memory[]         {backend, tensor_bytes, workspace_bytes, tensor_bytes_unfused}
 //   fusion           {left_out, left_out_bytes, peak_bytes_saved}

@@ -4,6 +4,7 @@
 #include "tests/support/log_capture.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 namespace ggml::test {
@@ -76,6 +77,31 @@ TEST_F(ext_explain, lists_the_chosen_kernel_and_why_each_other_was_not) {
     EXPECT_EQ(named(nodes[1]["rejected"], "who", "t.shy")["reason"].string, "selection.not_preferred");
     EXPECT_EQ(calls->executes, 0);
     EXPECT_EQ(calls->prepares, calls->destroys);
+}
+
+TEST_F(ext_explain, lists_layouts_of_inputs_and_attributes_so_that_a_program_can_build_the_node_again) {
+    ExtMachine m;
+    ggml_context * ctx = m.ctx.get();
+    ggml_tensor * wide = ggml_reshape_2d(ctx, m.weight(1), 16, 4);
+    ggml_tensor * half = ggml_view_2d(ctx, wide, 8, 4, wide->nb[1], 0);
+    ggml_tensor * scaled = ggml_set_name(ggml_scale(ctx, ggml_cont(ctx, half), 0.5f), "scaled");
+    const auto function = [](ggml_tensor *, const ggml_tensor *, int, int, void *) {};
+    ggml_tensor * mapped = ggml_set_name(ggml_map_custom1(ctx, scaled, function, 1, nullptr), "mapped");
+    const JsonValue report = explained(m, m.graph({mapped}));
+    std::map<std::string, JsonValue> nodes;
+    for (const JsonValue & split : report["splits"].items) {
+        for (const JsonValue & node : split["nodes"].items) nodes[node["op"].string] = node;
+    }
+    const JsonValue & input = nodes.at("CONT")["inputs"][0];
+    EXPECT_EQ(input["type"].string, "f32");
+    const double ne[] = {8, 4, 1, 1}, nb[] = {4, 64, 256, 256};
+    for (size_t d = 0; d < 4; ++d) {
+        EXPECT_EQ(input["ne"][d].value(), ne[d]);
+        EXPECT_EQ(input["nb"][d].value(), nb[d]);
+    }
+    EXPECT_EQ(nodes.at("CONT")["attrs"].string, "");
+    EXPECT_EQ(nodes.at("SCALE")["attrs"].string, "0000003f");
+    EXPECT_EQ(nodes.at("MAP_CUSTOM1")["attrs"].string, "") << "addresses mean nothing to a reader";
 }
 
 TEST_F(ext_explain, lists_every_node_of_a_fused_step_and_what_the_rule_took_it_from) {

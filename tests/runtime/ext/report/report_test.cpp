@@ -23,6 +23,8 @@ Report small_report() {
     split.nodes.push_back({1, "x", "VIEW", "f32 [1, 1, 1, 1]", StepKind::native, "", {}, {}});
     split.nodes[0].rejected.push_back(
         {"t.other", "", GGML_EXT_REASON_OUTRANKED, "t.mul is considered earlier"});
+    split.nodes[0].inputs = {{"f32", {1, 1, 1, 1}, {4, 4, 4, 4}}, {}};
+    split.nodes[0].attrs = "00ff";
     split.nodes[0].elsewhere.push_back({"", "GPU", GGML_EXT_REASON_NO_NATIVE, "no"});
     report.splits.push_back(split);
     report.rules.push_back(
@@ -50,6 +52,13 @@ TEST(ext_report, json_follows_the_documented_schema) {
     EXPECT_FALSE(split["nodes"][0]["rejected"][0].has("backend"));
     EXPECT_EQ(split["nodes"][0]["elsewhere"][0]["backend"].string, "GPU");
     EXPECT_FALSE(split["nodes"][1].has("by"));
+    const JsonValue & inputs = split["nodes"][0]["inputs"];
+    ASSERT_EQ(inputs.size(), 2u);
+    EXPECT_EQ(inputs[0]["type"].string, "f32");
+    EXPECT_EQ(inputs[0]["ne"].size(), 4u);
+    EXPECT_EQ(inputs[0]["nb"][3].value(), 4);
+    EXPECT_EQ(inputs[1].kind, JsonValue::null);
+    EXPECT_EQ(split["nodes"][0]["attrs"].string, "00ff");
     EXPECT_EQ(json["rules"][0]["miss"]["message"].string, "K is odd");
     EXPECT_EQ(json["fusion"]["peak_bytes_saved"].value(), 300);
     EXPECT_EQ(json["replay"]["executions"].value(), 2);
