@@ -1,0 +1,62 @@
+// Krea 2's transformer as graphs. The text part depends on the prompt alone and runs once; the rest runs in
+// every step.
+#pragma once
+
+#include "models/krea2/config.h"
+#include "nn/layers.h"
+#include "nn/weights.h"
+
+#include <vector>
+
+namespace sd {
+
+class Krea2 {
+  public:
+    // Describes its weights; they are loaded by their owner.
+    Krea2(Weights & weights, const Krea2Config & config);
+
+    const Krea2Config & config() const { return config_; }
+
+    // context: F32 [text_layers * text_dim, T], the states of each token one after the other. Result: F32
+    // [features, T], the text tokens of `velocity`.
+    ggml_tensor * text(Graph & g, ggml_tensor * context) const;
+
+    struct Inputs {
+        ggml_tensor * patches;  // F32 [in_channels * 4, n]
+        ggml_tensor * timestep; // F32 [timestep_dim]
+        ggml_tensor * text;     // F32 [features, T]
+        ggml_tensor * rope;     // F32 [2, 2, head_dim / 2, T + n], for sd.rope_apply.v1
+    };
+
+    // Patches of the velocity, F32 [out_channels * 4, n].
+    ggml_tensor * velocity(Graph & g, const Inputs & in) const;
+
+    // Enough for either graph.
+    size_t most_nodes() const;
+
+  private:
+    struct Attention {
+        Linear q, k, v, gate, out;
+        ggml_tensor *q_norm, *k_norm;
+    };
+    struct Block {
+        ggml_tensor *prenorm, *postnorm;
+        ggml_tensor * modulation; // [6 * features]; NULL in the text part
+        Attention attention;
+        SwiGlu mlp;
+    };
+
+    Block block(Weights & weights, const std::string & name, bool modulated) const;
+    ggml_tensor * attend(Graph & g, const Attention & a, ggml_tensor * x, int64_t head_dim,
+                         ggml_tensor * rope) const;
+    ggml_tensor * text_block(Graph & g, const Block & b, ggml_tensor * x) const;
+    ggml_tensor * main_block(Graph & g, const Block & b, ggml_tensor * x, ggml_tensor * tvec,
+                             ggml_tensor * rope) const;
+
+    Krea2Config config_;
+    Linear first_, time_in_, time_out_, time_projection_, text_in_, text_out_, last_;
+    ggml_tensor *projector_, *text_norm_, *last_norm_, *last_modulation_;
+    std::vector<Block> layerwise_, refiner_, blocks_;
+};
+
+} // namespace sd
