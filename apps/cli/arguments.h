@@ -1,0 +1,52 @@
+// The command line of sd-cli as values.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+namespace cli {
+
+enum class Mode { img_gen, inspect, convert };
+
+struct Arguments {
+    Mode mode = Mode::img_gen;
+
+    // Model files
+    std::string model, diffusion_model, llm, vae, tokenizer, type, tensor_type_rules;
+    int assume_int8_group = 0;
+    bool keep_loaded = false, no_mmap = false;
+
+    // The picture
+    std::string prompt, negative_prompt, prompt_file, negative_prompt_file;
+    int width = 0, height = 0; // 0: not given
+    int64_t seed = 42;
+    int batch_count = 1, threads = -1;
+    std::string init_image, mask;
+    float strength = 0.75f;
+
+    // Sampling
+    int steps = 20;
+    float cfg_scale = 7.0f, eta = INFINITY, flow_shift = INFINITY;
+    std::string sampling_method, scheduler, sigmas, extra_sample_args, rng = "cuda", sampler_rng;
+
+    // The VAE
+    bool vae_tiling = false;
+    std::string vae_tile_size, vae_relative_tile_size;
+    float vae_tile_overlap = 0.5f;
+
+    // Output
+    std::string output = "output.png", preview = "none", preview_path = "preview.png", dump_tensors, explain,
+                trace;
+    int output_begin_idx = -1;
+    bool disable_image_metadata = false, check_nan = false;
+
+    bool json = false, layers = false; // inspect
+    bool verbose = false, color = false;
+};
+
+// Fills `arguments`, or returns the exit status to end with: after --help and --version, and after a message
+// about what is wrong.
+bool parse(int argc, char ** argv, Arguments & arguments, int & exit_status);
+
+} // namespace cli

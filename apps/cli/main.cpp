@@ -1,0 +1,17 @@
+// sd-cli: the engine on the command line.
+#include "apps/cli/arguments.h"
+#include "apps/cli/console.h"
+#include "apps/cli/modes.h"
+
+int main(int argc, char ** argv) {
+    cli::Arguments arguments;
+    int exit_status = 0;
+    if (!cli::parse(argc, argv, arguments, exit_status)) return exit_status;
+    cli::show_log(arguments.verbose);
+    switch (arguments.mode) {
+    case cli::Mode::img_gen: return cli::run_generate(arguments);
+    case cli::Mode::inspect: return cli::run_inspect(arguments);
+    case cli::Mode::convert: return cli::run_convert(arguments);
+    }
+    return 1;
+}

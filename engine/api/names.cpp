@@ -1,0 +1,35 @@
+#include "sampling/rng.h"
+#include "sampling/sampler.h"
+#include "sampling/schedule.h"
+#include "stable-diffusion.h"
+
+#include <cstring>
+
+namespace {
+
+// The i-th entry that is not refused.
+template <class Table>
+const char * usable_name(const Table & table, int i) {
+    for (const auto & entry : table) {
+        if (entry.refusal == nullptr && i-- == 0) return entry.name;
+    }
+    return nullptr;
+}
+
+constexpr const char * kRngNames[RNG_TYPE_COUNT] = {"std_default", "cuda", "cpu"};
+
+} // namespace
+
+extern "C" const char * sd_sampler_name(int i) { return usable_name(sd::samplers(), i); }
+extern "C" const char * sd_scheduler_name(int i) { return usable_name(sd::schedulers(), i); }
+
+extern "C" const char * sd_rng_type_name(rng_type_t type) {
+    return type >= 0 && type < RNG_TYPE_COUNT ? kRngNames[type] : nullptr;
+}
+
+extern "C" rng_type_t str_to_rng_type(const char * name) {
+    for (int i = 0; name != nullptr && i < RNG_TYPE_COUNT; ++i) {
+        if (std::strcmp(kRngNames[i], name) == 0) return rng_type_t(i);
+    }
+    return RNG_TYPE_COUNT;
+}

@@ -1,0 +1,52 @@
+#include "nn/graph.h"
+
+#include "base/error.h"
+#include "ggml-ext.h"
+#include "sd-ggml-ops.h"
+
+#include <array>
+#include <new>
+
+namespace sd {
+
+Graph::Graph(size_t max_nodes) {
+    const size_t bytes = max_nodes * ggml_tensor_overhead() + ggml_graph_overhead_custom(max_nodes, false);
+    ctx_.reset(ggml_init({bytes, nullptr, true}));
+    if (ctx_ == nullptr) throw std::bad_alloc();
+    graph_ = ggml_new_graph_custom(ctx_.get(), max_nodes, false);
+}
+
+ggml_tensor * Graph::input(const std::string & name, ggml_type type, std::initializer_list<int64_t> ne) {
+    std::array<int64_t, GGML_MAX_DIMS> sizes = {1, 1, 1, 1};
+    std::copy(ne.begin(), ne.end(), sizes.begin());
+    ggml_tensor * tensor = ggml_new_tensor(ctx(), type, GGML_MAX_DIMS, sizes.data());
+    ggml_set_name(tensor, name.c_str());
+    ggml_set_input(tensor);
+    inputs_[name] = tensor;
+    return tensor;
+}
+
+ggml_tensor * Graph::output(const std::string & name, ggml_tensor * tensor) {
+    ggml_set_name(tensor, name.c_str());
+    ggml_set_output(tensor);
+    ggml_build_forward_expand(graph_, tensor);
+    outputs_.emplace_back(name, tensor);
+    return tensor;
+}
+
+void Graph::watch(const std::string & name, ggml_tensor * tensor) {
+    if (watching_) output(name, tensor);
+}
+
+ggml_tensor * Graph::packed(ggml_tensor * x, int group) {
+    ggml_tensor *& node = packed_[{x, group}];
+    if (node == nullptr) node = checked(ggml_quantize_i8_convrot(ctx(), x, group));
+    return node;
+}
+
+ggml_tensor * checked(ggml_tensor * node) {
+    if (node != nullptr) return node;
+    throw Error({"E_GRAPH", {}, {}, std::string("a layer cannot be built: ") + ggml_ext_last_message(), {}});
+}
+
+} // namespace sd

@@ -1,0 +1,37 @@
+#include "nn/linear.h"
+
+#include "sd-ggml-ops.h"
+
+namespace sd {
+namespace {
+
+// The product without bias.
+ggml_tensor * product(Graph & g, const Linear & l, ggml_tensor * x, ggml_tensor * bias) {
+    ggml_context * ctx = g.ctx();
+    switch (l.kind) {
+    case Linear::Kind::int8:
+        return checked(
+            ggml_mul_mat_i8_tensorwise(ctx, l.weight, g.packed(x, l.group), l.scale, bias, l.group, nullptr));
+    case Linear::Kind::w4a4:
+        return checked(ggml_mul_mat_w4_convrot(ctx, l.weight, g.packed(x, l.group), l.scale, nullptr, nullptr,
+                                               nullptr, bias, l.group));
+    case Linear::Kind::w4a8:
+        return checked(ggml_mul_mat_w4_convrot(ctx, l.weight, g.packed(x, l.group), nullptr, l.codebook,
+                                               l.channel, l.relative, bias, l.group));
+    case Linear::Kind::floats: break;
+    }
+    ggml_tensor * y = ggml_mul_mat(ctx, l.weight, x);
+    if (l.scale != nullptr) y = ggml_mul(ctx, y, l.scale);
+    return bias != nullptr ? ggml_add(ctx, y, bias) : y;
+}
+
+} // namespace
+
+ggml_tensor * linear(Graph & g, const Linear & l, ggml_tensor * x, float input_scale) {
+    if (input_scale == 1.0f) return product(g, l, x, l.bias);
+    ggml_tensor * y = product(g, l, ggml_scale(g.ctx(), x, input_scale), nullptr);
+    y = ggml_scale(g.ctx(), y, 1.0f / input_scale);
+    return l.bias != nullptr ? ggml_add(g.ctx(), y, l.bias) : y;
+}
+
+} // namespace sd

@@ -1,0 +1,36 @@
+// Dense layers, whatever their weights are stored as.
+#pragma once
+
+#include "nn/graph.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sd {
+
+struct Linear {
+    enum class Kind {
+        floats, // F32, F16, BF16 or blocks of ggml
+        int8,   // int8_tensorwise
+        w4a4,
+        w4a8,
+    };
+    Kind kind = Kind::floats;
+    std::string name; // of the module in its model
+    int64_t n = 0, k = 0;
+    int group = 1; // of the rotation
+    ggml_tensor * weight = nullptr;
+    // F32 [N]. Floats that came with a scale (FP8): F32 [N] or [1], the product is multiplied by it.
+    ggml_tensor * scale = nullptr;
+    ggml_tensor * codebook = nullptr; // w4a8: F32 [16], F32 [N], I8 [K / 16, N] of E4M3 bytes
+    ggml_tensor * channel = nullptr;
+    ggml_tensor * relative = nullptr;
+    ggml_tensor * bias = nullptr; // F32 [N]
+};
+
+// x: F32 [K, rows...]. Result: F32 [N, rows...]. Layers with integer weights that read the same x with the
+// same group share its rotation and quantization, unless input_scale is not 1: then x * input_scale goes
+// through the layer, and what comes out is divided by it before the bias is added.
+ggml_tensor * linear(Graph & g, const Linear & layer, ggml_tensor * x, float input_scale = 1.0f);
+
+} // namespace sd

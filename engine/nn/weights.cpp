@@ -1,0 +1,253 @@
+#include "nn/weights.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/values/dequantize.h"
+
+#include <algorithm>
+#include <new>
+
+namespace sd {
+namespace {
+
+// A few tensors for each of a few thousand modules.
+constexpr size_t kMostTensors = 65536;
+
+// Matrices below this are not worth a page fault; they are read.
+constexpr uint64_t kMapBytes = 64 * 1024;
+
+ggml_context_ptr descriptions() {
+    ggml_context_ptr ctx(ggml_init({kMostTensors * ggml_tensor_overhead(), nullptr, true}));
+    if (ctx == nullptr) throw std::bad_alloc();
+    return ctx;
+}
+
+// Whether an operator takes the module's bytes. Relative scales that are floats are legal and rare: no kernel
+// has them.
+bool has_operator(const QuantModule & m) {
+    if (m.full_precision) return false;
+    if (m.format == QuantFormat::asym_w4a8_int8) return m.relative->type != StoredType::f32;
+    return m.format == QuantFormat::int8_tensorwise || m.format == QuantFormat::convrot_w4a4;
+}
+
+// Addresses of elements are multiples of this, or the tensor can't be used where it lies.
+uint64_t alignment_of(ggml_type type) {
+    if (ggml_is_quantized(type)) return sizeof(ggml_fp16_t);
+    return ggml_type_size(type);
+}
+
+} // namespace
+
+Weights::Weights(const ModelTable & table, Options options)
+    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions()),
+      mapped_ctx_(descriptions()) {
+    options_.map = options_.map && ggml_backend_buft_is_host(options_.buffer_type);
+}
+
+ggml_tensor * Weights::describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
+                                const std::string & name) {
+    std::vector<int64_t> ne(shape.rbegin(), shape.rend());
+    if (ne.empty()) ne.push_back(1);
+    ggml_tensor * tensor = ggml_new_tensor(ctx, type, int(ne.size()), ne.data());
+    ggml_set_name(tensor, name.c_str());
+    return tensor;
+}
+
+ggml_tensor * Weights::allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
+                                 Fill fill) {
+    ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, name);
+    jobs_.push_back({tensor, std::move(fill)});
+    return tensor;
+}
+
+ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape) {
+    const bool same =
+        ggml_type_of(info.type) == type || (type == GGML_TYPE_I8 && info.bytes == uint64_t(info.elements()));
+    if (options_.map && same && info.strides.empty() && info.bytes >= kMapBytes &&
+        info.offset % alignment_of(type) == 0) {
+        ggml_tensor * tensor = describe(mapped_ctx_.get(), type, shape, info.name);
+        mapped_.push_back({tensor, &info});
+        mapped_bytes_ += info.bytes;
+        return tensor;
+    }
+    const Checkpoint & checkpoint = table_.checkpoint();
+    return allocated(type, shape, info.name,
+                     [&checkpoint, &info, type, same](void * out, const ParallelOptions & o) {
+                         if (same)
+                             read_stored(checkpoint, info, {}, out, o);
+                         else
+                             read_values(checkpoint, info, type, {}, out, o);
+                     });
+}
+
+ggml_tensor * Weights::small(const ModelTensor & tensor, const std::vector<int64_t> & shape, float plus) {
+    const Checkpoint & checkpoint = table_.checkpoint();
+    const TensorInfo & info = *tensor.info;
+    return allocated(
+        GGML_TYPE_F32, shape, info.name, [&checkpoint, &info, plus](void * out, const ParallelOptions & o) {
+            read_values(checkpoint, info, GGML_TYPE_F32, {}, out, o);
+            auto * values = static_cast<float *>(out);
+            if (plus != 0.0f)
+                std::for_each(values, values + info.elements(), [plus](float & v) { v += plus; });
+        });
+}
+
+ggml_tensor * Weights::vector(const std::string & name, float plus) {
+    return small(table_.get(name), {table_.elements(name)}, plus);
+}
+
+ggml_tensor * Weights::array(const std::string & name) {
+    const ModelTensor & tensor = table_.get(name);
+    return small(tensor, tensor.shape, 0.0f);
+}
+
+ggml_tensor * Weights::per_row(const TensorInfo & info, int64_t n) {
+    const Checkpoint & checkpoint = table_.checkpoint();
+    return allocated(GGML_TYPE_F32, {n}, info.name,
+                     [&checkpoint, &info, n](void * out, const ParallelOptions &) {
+                         const std::vector<float> values = read_floats(checkpoint, info);
+                         auto * to = static_cast<float *>(out);
+                         if (values.size() == 1)
+                             std::fill(to, to + n, values[0]);
+                         else
+                             std::copy(values.begin(), values.end(), to);
+                     });
+}
+
+void Weights::integer_layer(const QuantModule & m, Linear & layer) {
+    const bool packed = m.format != QuantFormat::int8_tensorwise;
+    layer.group = m.group;
+    layer.weight = stored(*m.weight, GGML_TYPE_I8, {m.n, packed ? m.k / 2 : m.k});
+    if (m.format == QuantFormat::asym_w4a8_int8) {
+        layer.kind = Linear::Kind::w4a8;
+        const Checkpoint & checkpoint = table_.checkpoint();
+        layer.codebook = allocated(GGML_TYPE_F32, {16}, m.name + ".weight_codebook",
+                                   [&checkpoint, &m](void * out, const ParallelOptions &) {
+                                       const auto levels = codebook_values(checkpoint, m);
+                                       std::copy(levels.begin(), levels.end(), static_cast<float *>(out));
+                                   });
+        layer.channel = per_row(*m.channel, m.n);
+        layer.relative = stored(*m.relative, GGML_TYPE_I8, {m.n, m.k / 16});
+        return;
+    }
+    layer.kind = packed ? Linear::Kind::w4a4 : Linear::Kind::int8;
+    layer.scale = per_row(*m.scale, m.n);
+}
+
+Linear Weights::linear(const std::string & module) {
+    const ModelTensor & tensor = table_.get(module + ".weight");
+    const QuantModule * quant = tensor.quant;
+    Linear layer;
+    layer.name = module;
+    layer.n = table_.size(module + ".weight", 2, 0);
+    layer.k = table_.size(module + ".weight", 2, 1);
+    const std::vector<int64_t> shape = {layer.n, layer.k};
+    const Checkpoint & checkpoint = table_.checkpoint();
+    if (quant == nullptr) {
+        const ggml_type type =
+            options_.type_of ? options_.type_of(*tensor.info) : natural_type(tensor.info->type);
+        layer.weight = stored(*tensor.info, type, shape);
+    } else if (has_operator(*quant)) {
+        integer_layer(*quant, layer);
+    } else {
+        // Float products of values that are rotated back, or are scaled by rows: BF16 has the range for any
+        // scale.
+        layer.weight = allocated(GGML_TYPE_BF16, shape, tensor.info->name,
+                                 [&checkpoint, quant](void * out, const ParallelOptions & o) {
+                                     read_dequantized(checkpoint, *quant, GGML_TYPE_BF16, out, o);
+                                 });
+    }
+    if (table_.find(module + ".bias") != nullptr) layer.bias = vector(module + ".bias");
+    return layer;
+}
+
+ggml_tensor * Weights::kernel(const std::string & name, int64_t in, int64_t out_channels) {
+    const ModelTensor & tensor = table_.get(name);
+    const std::vector<int64_t> & shape = tensor.shape;
+    if (shape.size() < 2) throw table_.error(tensor, "is no kernel of a convolution");
+    const int64_t kh = shape[shape.size() - 2], kw = shape.back(), elements = table_.elements(name);
+    const int64_t taps = elements / (in * out_channels * kh * kw);
+    if (taps * in * out_channels * kh * kw != elements || taps < 1) {
+        throw table_.error(tensor, "has the shape " + shape_text(shape) + ", which is no kernel from " +
+                                       std::to_string(in) + " to " + std::to_string(out_channels) +
+                                       " channels");
+    }
+    const Checkpoint & checkpoint = table_.checkpoint();
+    const ModelTensor * from = &tensor;
+    const int64_t area = kh * kw, channel = in * taps * area;
+    const auto fill = [=, &checkpoint](void * out, const ParallelOptions & o) {
+        auto * to = static_cast<float *>(out);
+        std::vector<float> all(static_cast<size_t>(elements));
+        if (from->quant != nullptr)
+            read_dequantized(checkpoint, *from->quant, GGML_TYPE_F32, all.data(), o);
+        else
+            read_values(checkpoint, *from->info, GGML_TYPE_F32, {}, all.data(), o);
+        for (int64_t c = 0; c < out_channels; ++c) {
+            for (int64_t i = 0; i < in; ++i) {
+                const float * tap = all.data() + c * channel + (i * taps + taps - 1) * area;
+                std::copy(tap, tap + area, to + (c * in + i) * area);
+            }
+        }
+    };
+    return allocated(GGML_TYPE_F32, {out_channels, in, kh, kw}, tensor.info->name, fill);
+}
+
+uint64_t Weights::bytes_allocated() const {
+    uint64_t bytes = 0;
+    for (const Job & job : jobs_) bytes += ggml_nbytes(job.tensor);
+    return bytes;
+}
+
+void Weights::place_mapped() {
+    std::map<int, ggml_backend_buffer_t> buffers;
+    for (const auto & [tensor, info] : mapped_) {
+        ggml_backend_buffer_t & buffer = buffers[info->file];
+        if (buffer == nullptr) {
+            const MappedFile file = MappedFile::map(table_.checkpoint().file_of(*info));
+            files_.emplace(info->file, file);
+            buffer = ggml_backend_cpu_buffer_from_ptr(const_cast<std::byte *>(file.data()), file.size());
+            if (buffer == nullptr) throw std::bad_alloc();
+            ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+            buffers_.emplace_back(buffer);
+        }
+        auto * base = static_cast<std::byte *>(ggml_backend_buffer_get_base(buffer));
+        ggml_backend_tensor_alloc(buffer, tensor, base + info->offset);
+    }
+}
+
+void Weights::load(const ParallelOptions & options) {
+    for (const auto & [name, tensor] : table_.tensors()) {
+        if (tensor.quant != nullptr) check_scale_values(table_.checkpoint(), *tensor.quant);
+    }
+    place_mapped();
+    if (jobs_.empty()) return;
+    ggml_backend_buffer_t buffer =
+        ggml_backend_alloc_ctx_tensors_from_buft(allocated_ctx_.get(), options_.buffer_type);
+    if (buffer == nullptr) {
+        throw Error({"E_MEMORY",
+                     {},
+                     {},
+                     "the weights need " + std::to_string(bytes_allocated() >> 20) +
+                         " MiB of memory, which there is not",
+                     {}});
+    }
+    ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+    buffers_.emplace_back(buffer);
+    const bool host = ggml_backend_buffer_is_host(buffer);
+    std::vector<std::byte> staging;
+    for (const Job & job : jobs_) {
+        if (host) {
+            job.fill(job.tensor->data, options);
+            continue;
+        }
+        staging.resize(ggml_nbytes(job.tensor));
+        job.fill(staging.data(), options);
+        ggml_backend_tensor_set(job.tensor, staging.data(), 0, staging.size());
+    }
+}
+
+void Weights::check_files() const {
+    for (const auto & [index, file] : files_) file.check();
+}
+
+} // namespace sd

@@ -1,0 +1,90 @@
+// A model's weights as tensors for graphs. First a model says which it needs and how; that only describes
+// them, so that memory is known before any is used. Then they are loaded, all at once: large ones stay where
+// they are in the mapped file when device, type and place allow it, the others are read and converted.
+#pragma once
+
+#include "base/file.h"
+#include "checkpoint/values/read_values.h"
+#include "ggml-cpp.h"
+#include "models/common/model_table.h"
+#include "nn/linear.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sd {
+
+class Weights {
+  public:
+    struct Options {
+        // Whose memory holds them.
+        ggml_backend_buffer_type_t buffer_type = nullptr;
+        // Let tensors lie in the mapped file. Only for buffer types in host memory.
+        bool map = true;
+        // The type a matrix is wanted in, given what it is stored as; empty: natural_type. Quantized modules
+        // are not asked about.
+        std::function<ggml_type(const TensorInfo &)> type_of;
+    };
+
+    // The table must live longer.
+    Weights(const ModelTable & table, Options options);
+
+    const ModelTable & table() const { return table_; }
+
+    // A small tensor as F32, flattened to [elements]; `plus` is added to each (norms stored around zero).
+    ggml_tensor * vector(const std::string & name, float plus = 0.0f);
+    // The same with its dimensions.
+    ggml_tensor * array(const std::string & name);
+
+    // A dense layer: `module`.weight, its bias if there is one, its scales.
+    Linear linear(const std::string & module);
+
+    // A convolution's kernel as F32 [kw, kh, in, out]. Of kernels in time the last tap: all that one frame
+    // sees.
+    ggml_tensor * kernel(const std::string & name, int64_t in, int64_t out);
+
+    // What loading will take: bytes of memory, and bytes that are used from mapped files.
+    uint64_t bytes_allocated() const;
+    uint64_t bytes_mapped() const { return mapped_bytes_; }
+
+    // Once, after everything is described. Throws Error.
+    void load(const ParallelOptions & options = {});
+
+    // An Error when a mapped file was changed while it was in use: what was computed is not to be trusted.
+    void check_files() const;
+
+  private:
+    using Fill = std::function<void(void * out, const ParallelOptions & options)>;
+    struct Job {
+        ggml_tensor * tensor;
+        Fill fill; // writes all of the tensor's bytes
+    };
+
+    ggml_tensor * describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
+                           const std::string & name);
+    ggml_tensor * allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
+                            Fill fill);
+    ggml_tensor * stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape);
+    ggml_tensor * small(const ModelTensor & tensor, const std::vector<int64_t> & shape, float plus);
+    ggml_tensor * per_row(const TensorInfo & info, int64_t n);
+    void integer_layer(const QuantModule & module, Linear & layer);
+    void place_mapped();
+
+    const ModelTable & table_;
+    Options options_;
+    ggml_context_ptr allocated_ctx_, mapped_ctx_;
+    std::vector<Job> jobs_;
+    struct Mapped {
+        ggml_tensor * tensor;
+        const TensorInfo * info;
+    };
+    std::vector<Mapped> mapped_;
+    uint64_t mapped_bytes_ = 0;
+    std::map<int, MappedFile> files_;
+    std::vector<ggml_backend_buffer_ptr> buffers_;
+};
+
+} // namespace sd

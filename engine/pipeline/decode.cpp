@@ -1,0 +1,107 @@
+#include "pipeline/engine.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sd {
+namespace {
+
+constexpr int kScale = WanVaeConfig::scale;
+
+uint8_t color(float v) {
+    const float unit = (v + 1.0f) * 0.5f;
+    if (!(unit > 0.0f)) return 0;
+    return unit >= 1.0f ? 255 : uint8_t(unit * 255.0f + 0.5f);
+}
+
+// [3][8 h][8 w] to bytes, without what is beyond the wanted size.
+Picture picture_of(const std::vector<float> & image, int64_t rows, int64_t columns, int width, int height) {
+    Picture out = {width, height, 3, std::vector<uint8_t>(size_t(width) * size_t(height) * 3)};
+    size_t i = 0;
+    for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) {
+            for (int c = 0; c < 3; ++c) out.pixels[i++] = color(image[size_t((c * rows + y) * columns + x)]);
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) const {
+    TilingRequest tiling = request.tiling;
+    if (tiling.enabled) return tiling;
+    const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width), there = available_memory();
+    if (needed <= there) return tiling;
+    log_warn("decoding in one piece would take " + std::to_string(needed >> 20) + " MiB and there are " +
+             std::to_string(there >> 20) + ": it is done in tiles");
+    tiling.enabled = true;
+    return tiling;
+}
+
+std::vector<float> Engine::encode_image(const Picture & picture, const TilingRequest & tiling,
+                                        const Plan & plan, const Callbacks & callbacks) {
+    const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
+    std::vector<float> image(size_t(3 * rows * columns));
+    // The nearest pixel; callers that want better bring a picture of the right size.
+    for (int64_t c = 0; c < 3; ++c) {
+        for (int64_t y = 0; y < rows; ++y) {
+            const int64_t from_y = y * picture.height / rows;
+            for (int64_t x = 0; x < columns; ++x) {
+                const int64_t at = from_y * picture.width + x * picture.width / columns;
+                const uint8_t value = picture.pixels[size_t(at * picture.channels + c)];
+                image[size_t((c * rows + y) * columns + x)] = float(value) / 255.0f * 2.0f - 1.0f;
+            }
+        }
+    }
+    if (encoder_ == nullptr) {
+        encoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::encoder, runner_,
+                                                 weight_options(), loading(callbacks, "VAE"));
+    }
+    Autoencoder::Run run;
+    run.tiling = tiling;
+    run.cancel = &cancel_;
+    std::vector<float> latent = encoder_->encode(image, plan.latent_height, plan.latent_width, run);
+    runner_.release();
+    if (!options_.keep_loaded) encoder_.reset();
+    return latent;
+}
+
+void Engine::decode(const Request & request, const Plan & plan,
+                    const std::vector<std::vector<float>> & latents, const Callbacks & callbacks,
+                    Watch & watch) {
+    if (decoder_ == nullptr) {
+        decoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::decoder, runner_,
+                                                 weight_options(), loading(callbacks, "VAE"));
+    }
+    Autoencoder::Run run;
+    run.tiling = decode_tiling(request, plan, *decoder_);
+    run.cancel = &cancel_;
+    const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
+    if (callbacks.progress && !callbacks.progress("decoding", 0, latents.size())) cancel_ = true;
+    for (size_t i = 0; i < latents.size(); ++i) {
+        run.progress = [&](int done, int tiles) {
+            const bool go_on =
+                !callbacks.progress || callbacks.progress("decoding", i * uint64_t(tiles) + uint64_t(done),
+                                                          latents.size() * uint64_t(tiles));
+            if (!go_on) cancel_ = true;
+        };
+        const std::vector<float> image =
+            decoder_->decode(latents[i], plan.latent_height, plan.latent_width, run);
+        if (i == 0) watch.floats("image_raw", {1, 3, rows, columns}, image);
+        if (std::any_of(image.begin(), image.end(), [](float v) { return !std::isfinite(v); })) {
+            throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});
+        }
+        if (callbacks.picture)
+            callbacks.picture(int(i), plan.seed + int64_t(i),
+                              picture_of(image, rows, columns, request.width, request.height));
+    }
+    runner_.release();
+    if (!options_.keep_loaded) decoder_.reset();
+}
+
+} // namespace sd

@@ -1,0 +1,67 @@
+// The diffusion model at work: a prompt's text tokens once, then velocities of latents.
+#pragma once
+
+#include "models/krea2/model.h"
+#include "pipeline/runner.h"
+#include "pipeline/text_encoder.h"
+#include "pipeline/watch.h"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sd {
+
+class Diffusion {
+  public:
+    // Describes and loads the weights. The arguments must live longer.
+    Diffusion(const ModelTable & table, Runner & runner, const Weights::Options & options,
+              const ParallelOptions & loading);
+
+    const Krea2Config & config() const { return config_; }
+    uint64_t bytes_allocated() const { return weights_.bytes_allocated(); }
+    uint64_t bytes_mapped() const { return weights_.bytes_mapped(); }
+
+    // A prompt as the model's own tokens.
+    struct Prompt {
+        std::string name; // in dumps
+        int64_t tokens;
+        std::vector<float> values; // [tokens][width of the model]
+    };
+    Prompt prepare(const TextContext & context, const std::string & name, Watch & watch,
+                   const std::atomic<bool> * cancel);
+
+    // Working memory of a step, without taking it.
+    size_t memory_of_step(int64_t text_tokens, int64_t height, int64_t width);
+
+    // Which implementation each node of a step gets, and why not another: "json" when the name ends so.
+    std::string explain_step(int64_t text_tokens, int64_t height, int64_t width, bool json);
+
+    // The first inner tensor of a step that has a value which is not finite; "" when all are.
+    std::string find_not_finite(const Prompt & prompt, const std::vector<float> & latent, int64_t height,
+                                int64_t width, float sigma, const std::atomic<bool> * cancel);
+
+    // The velocity of a latent [channels][height][width] at sigma. deep: names of inner tensors begin with
+    // it; empty: they are not watched.
+    std::vector<float> velocity(const Prompt & prompt, const std::vector<float> & latent, int64_t height,
+                                int64_t width, float sigma, const std::string & deep, Watch & watch,
+                                const std::atomic<bool> * cancel);
+
+  private:
+    struct Step {
+        Graph graph;
+        Krea2::Inputs in;
+        ggml_tensor * out;
+    };
+    void run_step(Step & step, const Prompt & prompt, const std::vector<float> & latent, int64_t height,
+                  int64_t width, float sigma, const std::atomic<bool> * cancel);
+    Step build_step(int64_t text_tokens, int64_t height, int64_t width, bool watched) const;
+
+    Krea2Config config_;
+    Weights weights_;
+    Krea2 model_;
+    Runner & runner_;
+};
+
+} // namespace sd

@@ -1,0 +1,154 @@
+#include "pipeline/engine.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "models/krea2/config.h"
+#include "models/qwen3_vl/config.h"
+#include "models/wan_vae/config.h"
+
+#include <algorithm>
+
+namespace sd {
+namespace {
+
+// What a file that does not fit its option is instead.
+std::string title_of(const std::string & path) {
+    try {
+        Checkpoint alone;
+        alone.add(path);
+        const std::vector<FoundModel> found = find_models(alone, {});
+        if (!found.empty()) return "a " + found.front().title + " " + role_name(found.front().role);
+    } catch (const Error &) {
+        // It was readable a moment ago; whatever this is, the caller's message says enough.
+    }
+    return "no model this program knows";
+}
+
+} // namespace
+
+Engine::Engine(const EngineOptions & options) : options_(options), runner_(options.threads) {
+    const std::pair<const std::string &, Component> files[] = {
+        {options.model, Component::model},
+        {options.diffusion_model, Component::diffusion},
+        {options.llm, Component::llm},
+        {options.vae, Component::vae}};
+    for (const auto & [path, component] : files) {
+        if (!path.empty()) checkpoint_.add(path, component);
+    }
+    if (checkpoint_.files().empty())
+        throw Error({"E_ARGUMENT", {}, {}, "no model file is given", "-m FILE or --diffusion-model FILE"});
+    QuantOptions quant;
+    quant.assume_int8_group = options.assume_int8_group;
+    quants_ = find_quant_modules(checkpoint_, quant);
+    for (const OpenedFile & f : checkpoint_.files()) {
+        for (const std::string & w : f.container.warnings) log_warn(f.file.path() + ": " + w);
+    }
+    for (const std::string & w : quants_.warnings) log_warn(w);
+    models_ = find_models(checkpoint_, quants_);
+    diffusion_table_.emplace(checkpoint_, quants_,
+                             part(ModelRole::diffusion, "--diffusion-model", options.diffusion_model).prefix,
+                             krea2_name);
+    text_table_.emplace(checkpoint_, quants_, part(ModelRole::text_encoder, "--llm", options.llm).prefix,
+                        qwen3_vl_name);
+    vae_table_.emplace(checkpoint_, quants_, part(ModelRole::vae, "--vae", options.vae).prefix, wan_vae_name);
+    check_match();
+}
+
+Engine::~Engine() = default;
+
+const FoundModel & Engine::part(ModelRole role, const char * option, const std::string & file) const {
+    const std::string needed = role == ModelRole::diffusion      ? "a Krea 2 diffusion model"
+                               : role == ModelRole::text_encoder ? "a Qwen3-VL text encoder"
+                                                                 : "a Wan 2.1 VAE";
+    for (const FoundModel & m : models_) {
+        if (m.role == role && m.runs) {
+            if (!m.missing.empty()) {
+                throw Error({"E_TENSOR_MISSING",
+                             file.empty() ? options_.model : file,
+                             {},
+                             std::to_string(m.missing.size()) + " tensors of " + needed +
+                                 " are missing, as " + m.missing.front(),
+                             "the file is incomplete"});
+            }
+            if (!m.unused.empty()) {
+                log_info(std::to_string(m.unused.size()) + " tensors of the " + role_name(role) +
+                         " are not used, as " + m.unused.front());
+            }
+            return m;
+        }
+    }
+    if (!file.empty()) throw Error({"E_MODEL", file, {}, "is " + title_of(file), needed + " is needed here"});
+    const std::string in = options_.model.empty() ? "" : options_.model;
+    throw Error({"E_ARGUMENT",
+                 in,
+                 {},
+                 "no " + std::string(role_name(role)) + " is given",
+                 needed + ": " + option + " FILE"});
+}
+
+void Engine::check_match() const {
+    const Krea2Config dit = krea2_config(*diffusion_table_);
+    const Qwen3VlConfig llm = qwen3_vl_config(*text_table_);
+    const auto taps = int64_t(llm.taps().size());
+    if (taps == dit.text_layers && llm.hidden == dit.text_dim) return;
+    throw Error({"E_MISMATCH",
+                 options_.llm.empty() ? options_.model : options_.llm,
+                 {},
+                 "the text encoder has " + std::to_string(llm.layers) + " layers of width " +
+                     std::to_string(llm.hidden) + ", which make " + std::to_string(taps) +
+                     " states; the diffusion model reads " + std::to_string(dit.text_layers) + " states of " +
+                     std::to_string(dit.text_dim),
+                 "the two files do not belong together"});
+}
+
+Weights::Options Engine::weight_options() const {
+    Weights::Options o;
+    o.buffer_type = runner_.weight_memory();
+    o.map = options_.map;
+    o.type_of = [this](const TensorInfo & tensor) { return options_.types.target_type(tensor); };
+    return o;
+}
+
+ParallelOptions Engine::loading(const Callbacks & callbacks, const char *) const {
+    ParallelOptions o;
+    o.threads = runner_.threads();
+    o.cancel = &cancel_;
+    (void)callbacks;
+    return o;
+}
+
+Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks,
+                                        Watch & watch) {
+    if (text_ == nullptr) {
+        text_ = std::make_unique<TextEncoder>(*text_table_, runner_, options_.tokenizer, weight_options(),
+                                              loading(callbacks, "text encoder"));
+    }
+    const uint64_t prompts = uncond ? 2 : 1;
+    const auto tell = [&](uint64_t done) {
+        if (callbacks.progress && !callbacks.progress("encoding the prompt", done, prompts)) cancel_ = true;
+    };
+    tell(0);
+    Contexts out = {text_->encode(request.prompt, "cond", watch, &cancel_), std::nullopt};
+    tell(1);
+    if (uncond) out.uncond = text_->encode(request.negative_prompt, "uncond", watch, &cancel_);
+    if (uncond) tell(2);
+    runner_.release();
+    if (!options_.keep_loaded) text_.reset();
+    return out;
+}
+
+void Engine::generate(const Request & request, const Callbacks & callbacks) {
+    const std::lock_guard lock(mutex_);
+    cancel_ = false;
+    Watch watch(!request.dump.empty());
+    const Plan plan = Plan::of(request);
+    watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
+    const Contexts contexts = encode_prompts(request, plan.uncond, callbacks, watch);
+    std::vector<float> init;
+    if (request.init) init = encode_image(*request.init, request.tiling, plan, callbacks);
+    const std::vector<std::vector<float>> latents = sample(request, plan, contexts, init, callbacks, watch);
+    decode(request, plan, latents, callbacks, watch);
+    if (watch.on()) watch.write(request.dump);
+}
+
+} // namespace sd

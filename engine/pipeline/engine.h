@@ -1,0 +1,86 @@
+// From files and a request to pictures. Parts are loaded when their phase begins and given back when it ends,
+// unless they are to be kept.
+#pragma once
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/comfy_quant/quant_module.h"
+#include "checkpoint/type_rules.h"
+#include "models/families.h"
+#include "pipeline/autoencoder.h"
+#include "pipeline/diffusion.h"
+#include "pipeline/request.h"
+#include "pipeline/runner.h"
+#include "pipeline/text_encoder.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace sd {
+
+struct EngineOptions {
+    std::string model, diffusion_model, llm, vae; // files; empty: not given
+    std::string tokenizer;
+    int threads = 0; // below 1: one for each physical core
+    int assume_int8_group = 0;
+    bool map = true;          // use weights where they are in the file
+    bool keep_loaded = false; // keep all parts for the next picture
+    TypeRules types;          // of float weights
+};
+
+class Engine {
+  public:
+    // Opens the files and checks that they belong together; loads no weights.
+    explicit Engine(const EngineOptions & options);
+    ~Engine();
+
+    // One at a time; a second call waits. Throws Error. Pictures that were finished before an Error or a
+    // cancel have been delivered.
+    void generate(const Request & request, const Callbacks & callbacks);
+
+    // From any thread: the generation that is under way stops soon, with E_CANCELLED.
+    void cancel() { cancel_ = true; }
+
+  private:
+    struct Prompts {
+        Diffusion::Prompt cond;
+        std::optional<Diffusion::Prompt> uncond;
+    };
+    struct Contexts {
+        TextContext cond;
+        std::optional<TextContext> uncond;
+    };
+
+    const FoundModel & part(ModelRole role, const char * option, const std::string & file) const;
+    void check_match() const;
+    Weights::Options weight_options() const;
+    ParallelOptions loading(const Callbacks & callbacks, const char * what) const;
+    void plan_memory(const Plan & plan, int64_t tokens) const;
+    void write_explanation(const std::string & path, const Plan & plan, int64_t tokens) const;
+
+    Contexts encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks, Watch & watch);
+    std::vector<float> encode_image(const Picture & picture, const TilingRequest & tiling, const Plan & plan,
+                                    const Callbacks & callbacks);
+    std::vector<std::vector<float>> sample(const Request & request, const Plan & plan,
+                                           const Contexts & contexts, const std::vector<float> & init,
+                                           const Callbacks & callbacks, Watch & watch);
+    void decode(const Request & request, const Plan & plan, const std::vector<std::vector<float>> & latents,
+                const Callbacks & callbacks, Watch & watch);
+    TilingRequest decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) const;
+
+    EngineOptions options_;
+    Checkpoint checkpoint_;
+    QuantModules quants_;
+    std::vector<FoundModel> models_;
+    std::optional<ModelTable> text_table_, diffusion_table_, vae_table_;
+    Runner runner_;
+    std::unique_ptr<TextEncoder> text_;
+    std::unique_ptr<Diffusion> diffusion_;
+    std::unique_ptr<Autoencoder> decoder_, encoder_;
+    std::atomic<bool> cancel_ = false;
+    std::mutex mutex_;
+};
+
+} // namespace sd

@@ -1,0 +1,78 @@
+#include "pipeline/request.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "sampling/extra_args.h"
+#include "sampling/img2img.h"
+
+#include <cmath>
+#include <random>
+
+namespace sd {
+namespace {
+
+// Beyond, a picture takes days and terabytes; it is a slip of the keyboard.
+constexpr int kMostPixels = 16384, kMostBatch = 10000;
+
+[[noreturn]] void refuse(const std::string & cause, const std::string & advice = {}) {
+    throw Error({"E_ARGUMENT", {}, {}, cause, advice});
+}
+
+int64_t latent_size(const char * name, int pixels) {
+    if (pixels < 1 || pixels > kMostPixels) {
+        refuse(std::string(name) + " is " + std::to_string(pixels),
+               "1 to " + std::to_string(kMostPixels) + " pixels are possible");
+    }
+    return (int64_t(pixels) + 7) / 8;
+}
+
+int64_t drawn_seed(int64_t seed) {
+    if (seed >= 0) return seed;
+    std::random_device device;
+    const int64_t drawn = int64_t(device() & 0x7fffffff);
+    log_info("seed " + std::to_string(drawn));
+    return drawn;
+}
+
+Sigmas sigmas_of(const Request & r, Plan & plan) {
+    Sigmas sigmas;
+    if (!r.sigmas.empty()) {
+        sigmas = parse_sigmas(r.sigmas);
+    } else {
+        ScheduleRequest s;
+        s.steps = r.steps;
+        s.latent_width = plan.latent_width;
+        s.latent_height = plan.latent_height;
+        s.flow = Flow(r.flow_shift);
+        s.extra = plan.extra;
+        sigmas = make_schedule(plan.scheduler, s);
+    }
+    return r.init ? cut_schedule(sigmas, r.strength, plan.extra) : sigmas;
+}
+
+} // namespace
+
+Plan Plan::of(const Request & r) {
+    Plan plan = {};
+    plan.latent_width = latent_size("the width", r.width);
+    plan.latent_height = latent_size("the height", r.height);
+    if (r.width % 8 != 0 || r.height % 8 != 0) {
+        log_info("the picture is made at " + std::to_string(plan.latent_width * 8) + "x" +
+                 std::to_string(plan.latent_height * 8) + ", multiples of 8, and cropped to " +
+                 std::to_string(r.width) + "x" + std::to_string(r.height));
+    }
+    if (r.batch < 1 || r.batch > kMostBatch) {
+        refuse("the batch count is " + std::to_string(r.batch),
+               "1 to " + std::to_string(kMostBatch) + " are possible");
+    }
+    if (!(r.strength >= 0.0f && r.strength <= 1.0f)) refuse("the strength is not between 0 and 1");
+    const SamplerInfo & sampler = find_sampler(r.sampler);
+    plan.extra = parse_extra_sample_args(r.extra);
+    plan.scheduler = !r.scheduler.empty() ? find_scheduler(r.scheduler).name : sampler.scheduler;
+    plan.sigmas = sigmas_of(r, plan);
+    plan.uncond = Guidance(r.cfg_scale, int(plan.sigmas.size()) - 1, plan.extra).ever_needs_uncond();
+    plan.seed = drawn_seed(r.seed);
+    return plan;
+}
+
+} // namespace sd

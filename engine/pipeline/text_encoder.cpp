@@ -1,0 +1,119 @@
+#include "pipeline/text_encoder.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/prompt.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sd {
+namespace {
+
+// What Krea 2 was trained with around a prompt.
+constexpr char kBefore[] = "<|im_start|>system\nDescribe the image by detailing the color, shape, size, "
+                           "texture, quantity, text, spatial "
+                           "relationships of the objects and background:<|im_end|>\n<|im_start|>user\n";
+constexpr char kAfter[] = "<|im_end|>\n<|im_start|>assistant\n";
+
+// Tokens of kBefore; their features are dropped.
+constexpr size_t kPrefixTokens = 34;
+
+Tokenizer tokenizer_of(const ModelTable & table, const std::string & given) {
+    const TensorInfo & any = *table.get("embed_tokens.weight").info;
+    const OpenedFile & file = table.checkpoint().files()[size_t(any.file)];
+    const bool own = given.empty() && file.container.pairs != nullptr;
+    return Tokenizer(own ? vocabulary_of_gguf(file.container.pairs.get(), file.file.path())
+                         : find_vocabulary(file.file.path(), given));
+}
+
+double mean(const std::vector<float> & values) {
+    double sum = 0.0;
+    for (const float v : values) sum += double(v);
+    return sum / double(values.size());
+}
+
+// Weighs each token's features, then brings the mean of all back to what it was.
+void weigh(std::vector<float> & states, const std::vector<float> & weights) {
+    if (std::all_of(weights.begin(), weights.end(), [](float w) { return w == 1.0f; })) return;
+    const size_t features = states.size() / weights.size();
+    const double before = mean(states);
+    for (size_t i = 0; i < states.size(); ++i) states[i] *= weights[i / features];
+    const double after = mean(states);
+    if (!std::isfinite(before) || !std::isfinite(after) || after == 0.0) return;
+    // Means near zero would make this anything; real prompts are close to 1.
+    constexpr double kMost = 4.0;
+    double gain = before / after;
+    if (std::abs(gain) > kMost || gain <= 0.0) {
+        log_warn("the weights of the prompt would change all features by a factor of " +
+                 std::to_string(gain) + "; they are not rescaled");
+        gain = 1.0;
+    }
+    for (float & v : states) v *= float(gain);
+}
+
+} // namespace
+
+TextEncoder::TextEncoder(const ModelTable & table, Runner & runner, const std::string & tokenizer,
+                         const Weights::Options & options, const ParallelOptions & loading)
+    : config_(qwen3_vl_config(table)), weights_(table, options), model_(weights_, config_),
+      tokenizer_(tokenizer_of(table, tokenizer)), runner_(runner) {
+    weights_.load(loading);
+}
+
+TextEncoder::Tokens TextEncoder::tokens_of(const std::string & prompt) const {
+    Tokens tokens;
+    const auto add = [&](const std::string & text, float weight) {
+        const std::vector<int32_t> ids = tokenizer_.encode(text);
+        tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end());
+        tokens.weights.resize(tokens.ids.size(), weight);
+    };
+    add(kBefore, 1.0f);
+    if (tokens.ids.size() != kPrefixTokens) {
+        throw Error(
+            {"E_TOKENIZER",
+             weights_.table().checkpoint().file_of(*weights_.table().get("embed_tokens.weight").info).path(),
+             {},
+             "the tokenizer makes " + std::to_string(tokens.ids.size()) +
+                 " tokens of the model's template, not " + std::to_string(kPrefixTokens),
+             "it belongs to another model"});
+    }
+    for (const Fragment & f : parse_prompt(prompt)) add(f.text, f.weight);
+    add(kAfter, 1.0f);
+    return tokens;
+}
+
+TextContext TextEncoder::encode(const std::string & prompt, const std::string & name, Watch & watch,
+                                const std::atomic<bool> * cancel) {
+    const Tokens tokens = tokens_of(prompt);
+    const TextContext context = encode_tokens(tokens.ids, tokens.weights, cancel);
+    watch.ints(name + ".token_ids", tokens.ids);
+    watch.floats(name + ".token_weights", {int64_t(tokens.weights.size())}, tokens.weights);
+    watch.floats(name + ".context", {context.tokens, context.features}, context.values);
+    return context;
+}
+
+TextContext TextEncoder::encode_tokens(const std::vector<int32_t> & ids, const std::vector<float> & weights,
+                                       const std::atomic<bool> * cancel) {
+    const auto n = int64_t(ids.size());
+    Graph g(model_.most_nodes());
+    const Qwen3Vl::Inputs in = {g.input("embeddings", GGML_TYPE_F32, {config_.hidden, n}),
+                                g.input("rope", GGML_TYPE_F32, {2, 2, config_.head_dim / 2, n}),
+                                g.input("mask", GGML_TYPE_F16, {n, n})};
+    ggml_tensor * states = g.output("states", model_.states(g, in));
+    runner_.allocate(g);
+    runner_.set(in.embeddings, model_.embeddings(ids));
+    runner_.set(in.rope, model_.rope(n));
+    const std::vector<ggml_fp16_t> mask = Qwen3Vl::causal_mask(n);
+    runner_.set(in.mask, mask.data(), mask.size() * sizeof(ggml_fp16_t));
+    runner_.compute(g, cancel);
+    weights_.check_files();
+
+    std::vector<float> values = runner_.floats(states);
+    weigh(values, weights);
+    const int64_t features = states->ne[0];
+    values.erase(values.begin(), values.begin() + int64_t(kPrefixTokens) * features);
+    return {n - int64_t(kPrefixTokens), features, std::move(values)};
+}
+
+} // namespace sd

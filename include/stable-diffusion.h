@@ -1,0 +1,220 @@
+// The image engine's C API: what a program needs to look into, convert and run image models.
+//
+//   char * report = NULL;
+//   if (!sd_inspect(&params, &report)) fprintf(stderr, "%s\n", sd_last_error());
+//   sd_free_text(report);
+//
+// Strings are UTF-8. Those passed in are borrowed for the call; NULL and "" mean "not given". Strings that
+// functions return as char * belong to the caller, who gives them to sd_free_text. Functions that can fail
+// say so with false or NULL, and sd_last_error tells why in one line; no exception leaves this interface.
+// Functions may be called from any thread, at the same time as long as each has its own objects.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef SD_API
+#    if defined(_WIN32) && defined(SD_SHARED)
+#        ifdef SD_BUILD
+#            define SD_API __declspec(dllexport)
+#        else
+#            define SD_API __declspec(dllimport)
+#        endif
+#    elif defined(__GNUC__)
+#        define SD_API __attribute__((visibility("default")))
+#    else
+#        define SD_API
+#    endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//
+// Messages
+//
+
+enum sd_log_level_t { SD_LOG_DEBUG, SD_LOG_INFO, SD_LOG_WARN, SD_LOG_ERROR };
+
+// Receives lines without a newline, from any thread, one at a time. NULL: nothing is reported; errors are
+// still in sd_last_error. The callback stays until it is replaced.
+typedef void (*sd_log_cb_t)(enum sd_log_level_t level, const char * text, void * data);
+SD_API void sd_set_log_callback(sd_log_cb_t callback, void * data);
+
+// Long work tells how far it is: `done` of `total` units (bytes, steps) of what `what` names. Returning false
+// stops the work as soon as possible; it then fails with the message "cancelled".
+typedef bool (*sd_work_cb_t)(const char * what, uint64_t done, uint64_t total, void * data);
+
+// Why the last call of this thread that failed did so: `FILE: tensor NAME: cause (what to do)`. Valid until
+// the thread's next call. "" when none failed.
+SD_API const char * sd_last_error(void);
+// A word for programs, "E_SCALE_SHAPE" and so on; the table is in docs/errors.md. "" when there is none.
+SD_API const char * sd_last_error_code(void);
+
+SD_API void sd_free_text(char * text);
+
+SD_API const char * sd_version(void); // "0.1.0"
+
+//
+// Model files
+//
+
+// A model as files: one that holds everything, or its parts. A file may be safetensors (also an index of
+// shards, *.index.json), GGUF or a PyTorch checkpoint; which it is, its first bytes say.
+typedef struct {
+    const char * model; // everything, or any one part
+    const char * diffusion_model;
+    const char * llm;
+    const char * vae;
+} sd_model_files_t;
+
+typedef struct {
+    sd_model_files_t files;
+    // The rotation group of INT8 weights that come without settings (1: not rotated); 0: they are refused.
+    int assume_int8_group;
+} sd_load_params_t;
+
+SD_API void sd_load_params_init(sd_load_params_t * params);
+
+typedef enum {
+    SD_INSPECT_TEXT,   // for people
+    SD_INSPECT_LAYERS, // the same with a line per layer
+    SD_INSPECT_JSON,   // docs/inspect.md
+} sd_inspect_format_t;
+
+// What the files are, from their headers. *report is set whenever the files could be read. The result is
+// false when they could not, and also when they could but the model cannot be run: then there are both, a
+// report and an error.
+SD_API bool sd_inspect(const sd_load_params_t * params, sd_inspect_format_t format, char ** report);
+
+// Writing the files as one file of another container, or with weights of another type.
+typedef struct {
+    sd_model_files_t files;
+    const char * output; // *.safetensors or *.gguf; replaced when it exists, never one of the files
+    // The type of weights, and rules that go before it, as in sd_ctx_params_t. Layers in INT8 and INT4
+    // formats stay as they are, and need safetensors; formats of that kind are no wtype.
+    const char * wtype;
+    const char * tensor_type_rules;
+    int n_threads;         // below 1: one for each core the process may use
+    int assume_int8_group; // see sd_load_params_t
+} sd_convert_params_t;
+
+SD_API void sd_convert_params_init(sd_convert_params_t * params);
+
+// The output is there whole or not at all, and the same for any number of threads. Memory does not grow with
+// the size of the tensors. The callback, which may be NULL, counts bytes of the output and comes from any
+// thread, one call at a time.
+SD_API bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t progress, void * data);
+
+//
+// Pictures
+//
+
+enum rng_type_t { STD_DEFAULT_RNG, CUDA_RNG, CPU_RNG, RNG_TYPE_COUNT };
+
+enum preview_t { PREVIEW_NONE, PREVIEW_PROJ, PREVIEW_COUNT };
+
+// Samplers and schedulers are named as on the command line ("euler", "simple"): sd_sampler_name lists them.
+// NULL beyond the last one. Those that exist and cannot be used for the models here are not listed.
+SD_API const char * sd_sampler_name(int i);
+SD_API const char * sd_scheduler_name(int i);
+SD_API const char * sd_rng_type_name(enum rng_type_t type); // "cuda"; NULL for no type
+SD_API enum rng_type_t str_to_rng_type(const char * name);  // RNG_TYPE_COUNT for no name
+
+// Rows from the top, `channel` bytes side by side for each pixel.
+typedef struct {
+    uint32_t width, height, channel;
+    uint8_t * data;
+} sd_image_t;
+
+typedef struct {
+    bool enabled;
+    int tile_size_x, tile_size_y; // in pixels of the latent image, 8 of the picture; 0: 32
+    float rel_size_x, rel_size_y; // above 0 instead: a fraction of the picture, or about how many tiles
+    float target_overlap;         // 0 to 0.5 of a tile
+} sd_tiling_params_t;
+
+typedef struct {
+    const char * sample_method;     // NULL: "euler"
+    const char * scheduler;         // NULL: the one that belongs to the method
+    int sample_steps;               // 1 to 10000
+    float txt_cfg;                  // 1: without guidance
+    float eta;                      // INFINITY: the method's own
+    float flow_shift;               // INFINITY: the model's own
+    const char * custom_sigmas;     // "1,0.5,0": instead of scheduler and steps
+    const char * extra_sample_args; // "key=value,..."
+} sd_sample_params_t;
+
+typedef struct {
+    sd_model_files_t files;
+    const char * tokenizer; // for text encoders without vocabulary: tokenizer.json, vocab.json, a folder
+    int n_threads;          // below 1: one for each physical core
+    int assume_int8_group;  // see sd_load_params_t
+    const char * wtype;     // the type float weights are turned into ("f32", "q8_0"); NULL: as stored
+    const char * tensor_type_rules; // "regex=type,..."; goes before wtype
+    bool enable_mmap;               // use weights where they lie in the files
+    bool keep_loaded;               // keep every part in memory for the next picture
+    enum rng_type_t rng_type;
+    enum rng_type_t sampler_rng_type; // RNG_TYPE_COUNT: the same as rng_type
+} sd_ctx_params_t;
+
+typedef struct {
+    const char * prompt;
+    const char * negative_prompt;
+    int width, height; // other than multiples of 8: made a little larger and cropped
+    int64_t seed;      // below 0: drawn
+    int batch_count;   // picture i has the seed seed + i and can be made alone with it
+    sd_sample_params_t sample_params;
+    sd_image_t init_image; // data NULL: none
+    sd_image_t mask_image; // white: make anew
+    float strength;        // 0 (keep the picture) to 1
+    sd_tiling_params_t vae_tiling_params;
+    bool check_nan;            // look for the first layer whose output is not finite
+    const char * explain;      // a file for what runs each node of a step (.json, else text); NULL: none
+    const char * dump_tensors; // a safetensors file for the tensors on the way; NULL: none
+} sd_img_gen_params_t;
+
+// Fill in what is usual.
+SD_API void sd_sample_params_init(sd_sample_params_t * params);
+SD_API void sd_ctx_params_init(sd_ctx_params_t * params);
+SD_API void sd_img_gen_params_init(sd_img_gen_params_t * params);
+
+typedef struct {
+    // Each may be NULL. They are called from the thread that generates.
+    sd_work_cb_t progress;
+    // A finished picture, as soon as there is one; `image` is freed after the call. The seed is the picture's
+    // own.
+    void (*image)(int index, int64_t seed, const sd_image_t * image, void * data);
+    // After each step, the estimate so far as a small picture.
+    void (*preview)(int step, int steps, const sd_image_t * image, void * data);
+    void * data;
+} sd_gen_callbacks_t;
+
+// Opens the files and checks that they belong together; weights are loaded when they are needed. NULL: see
+// sd_last_error.
+typedef struct sd_ctx_t sd_ctx_t;
+SD_API sd_ctx_t * new_sd_ctx(const sd_ctx_params_t * params);
+SD_API void free_sd_ctx(sd_ctx_t * ctx); // NULL is allowed; not while it generates
+
+// One at a time for a context; a second call waits. callbacks: NULL or borrowed for the call. Pictures are
+// delivered through callbacks->image, and in *images (*count of them, for free_sd_images) unless images is
+// NULL. False when it failed or was cancelled; what was delivered before stays valid.
+SD_API bool generate_image(sd_ctx_t * ctx, const sd_img_gen_params_t * params,
+                           const sd_gen_callbacks_t * callbacks, sd_image_t ** images, int * count);
+SD_API void free_sd_images(sd_image_t * images, int count);
+
+// From any thread, also from a signal handler: the generation under way ends soon and fails with "cancelled".
+SD_API void sd_cancel_generation(sd_ctx_t * ctx);
+
+SD_API int sd_get_num_physical_cores(void);
+
+// Records what runs when, for the whole process, in a file for chrome://tracing or Perfetto, which is written
+// when the trace ends. False: see sd_last_error.
+SD_API bool sd_trace_begin(const char * file_name);
+SD_API bool sd_trace_end(void);
+
+#ifdef __cplusplus
+}
+#endif
