@@ -24,10 +24,11 @@ deps:
 deps-demo:
 	scripts/install-deps demo
 
-# From a fresh clone: packages, the library, and a program that uses it end to end.
+# From a fresh clone: packages, the library, a program that uses it, and a picture by a tiny model of random weights.
 demo: deps-demo
-	scripts/build demo ggml-demo
+	scripts/build demo ggml-demo sd-cli
 	build/bin/ggml-demo
+	scripts/demo-picture build/bin/sd-cli build/tiny-model
 
 test: deps build
 	ctest --preset release -j $(JOBS)
