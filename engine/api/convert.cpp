@@ -16,8 +16,8 @@ extern "C" bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t prog
         request.quants.assume_int8_group = params->assume_int8_group;
         request.threads = params->n_threads;
         if (progress != nullptr)
-            request.progress = [&](uint64_t done, uint64_t total) {
-                return progress("converting", done, total, data);
+            request.progress = [&](const char * what, uint64_t done, uint64_t total) {
+                return progress(what, done, total, data);
             };
         sd::convert(sd::open_checkpoint(params->files), request);
         return true;

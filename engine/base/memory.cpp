@@ -27,14 +27,25 @@ uint64_t system_memory() {
     return kUnknown;
 }
 
+// What the group's memory holds of files: it is counted as used and given up when needed.
+uint64_t reclaimable() {
+    std::ifstream file("/sys/fs/cgroup/memory.stat");
+    uint64_t sum = 0, value = 0;
+    for (std::string name; file >> name >> value;) {
+        if (name == "active_file" || name == "inactive_file") sum += value;
+    }
+    return sum;
+}
+
 } // namespace
 
 uint64_t available_memory() {
     // "max" is no number and means no limit.
     const uint64_t limit = number_in("/sys/fs/cgroup/memory.max"),
                    used = number_in("/sys/fs/cgroup/memory.current");
-    const uint64_t group = limit == kUnknown || used == kUnknown ? kUnknown : limit - std::min(limit, used);
-    return std::min(system_memory(), group);
+    if (limit == kUnknown || used == kUnknown) return system_memory();
+    const uint64_t kept = used - std::min(used, reclaimable());
+    return std::min(system_memory(), limit - std::min(limit, kept));
 }
 
 } // namespace sd

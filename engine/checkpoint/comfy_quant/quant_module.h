@@ -6,6 +6,7 @@
 // the file; whoever loads them does.
 #pragma once
 
+#include "base/build.h"
 #include "checkpoint/checkpoint.h"
 
 #include <cstdint>
@@ -58,7 +59,7 @@ struct QuantOptions {
     int assume_int8_group = 0;
     // False in a build against a ggml without operator extensions, which cannot run the INT8 and INT4
     // formats.
-    bool has_operators = true;
+    bool has_operators = kHasOperators;
 };
 
 QuantModules find_quant_modules(const Checkpoint & checkpoint, const QuantOptions & options = {});

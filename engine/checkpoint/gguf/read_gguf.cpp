@@ -2,8 +2,7 @@
 // engine, and files whose data is missing are refused.
 #include "base/error.h"
 #include "checkpoint/container.h"
-
-#include "gguf.h"
+#include "checkpoint/gguf/open_gguf.h"
 
 #include <algorithm>
 #include <cctype>
@@ -52,10 +51,9 @@ struct Reader {
 
 std::shared_ptr<const gguf_context> open(const File & file) {
     Reader reader{file, nullptr};
-    char reason[1024];
+    std::string reason;
     std::shared_ptr<const gguf_context> gguf(
-        gguf_init_from_callback_or_reason(Reader::read, &reader, 0, file.size(), {true, nullptr}, reason,
-                                          sizeof reason),
+        open_gguf(Reader::read, &reader, file.size(), reason),
         [](const gguf_context * g) { gguf_free(const_cast<gguf_context *>(g)); });
     if (reader.failure != nullptr) std::rethrow_exception(reader.failure);
     if (gguf == nullptr) refuse(reason);

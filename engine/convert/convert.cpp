@@ -1,0 +1,131 @@
+#include "convert/convert.h"
+
+#include "base/log.h"
+#include "base/output_file.h"
+#include "checkpoint/comfy_quant/formats.h"
+#include "checkpoint/safetensors/writer.h"
+#include "convert/gguf_start.h"
+#include "convert/metadata.h"
+#include "convert/pieces.h"
+#include "convert/plan.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+namespace sd {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Readers of GGUF files that are built with the usual limit refuse names of this many bytes.
+constexpr size_t kLongName = 64;
+
+ContainerKind kind_of(const std::string & output) {
+    std::string ending = fs::path(output).extension().string();
+    for (char & c : ending) c = char(std::tolower(uint8_t(c)));
+    if (ending == ".safetensors") return ContainerKind::safetensors;
+    if (ending == ".gguf") return ContainerKind::gguf;
+    throw Error({"E_ARGUMENT",
+                 output,
+                 {},
+                 "its ending does not say what to write",
+                 "name the output *.safetensors or *.gguf"});
+}
+
+// Links are followed: what counts is which file it is.
+void refuse_input(const Checkpoint & checkpoint, const std::string & output) {
+    for (const OpenedFile & opened : checkpoint.files()) {
+        std::error_code error;
+        if (fs::equivalent(opened.file.path(), output, error) && !error)
+            throw Error({"E_ARGUMENT", output, {}, "is the file that is read", "choose another output"});
+    }
+}
+
+TypeRules rules_of(const ConvertRequest & request) {
+    if (quant_format(request.type) || request.type.find("convrot") != std::string::npos)
+        throw Error(
+            {"E_ARGUMENT",
+             {},
+             {},
+             "--type " + printable(request.type, 40) +
+                 ": a layer format and no type; converting keeps layers in such formats and makes none",
+             "-M quantize does"});
+    return TypeRules::parse(request.type, request.rules);
+}
+
+void report_warnings(const Checkpoint & checkpoint, const QuantModules & quants) {
+    for (const OpenedFile & opened : checkpoint.files()) {
+        for (const std::string & warning : opened.container.warnings)
+            log_warn(opened.file.path() + ": " + warning);
+    }
+    for (const std::string & warning : quants.warnings) log_warn(warning);
+}
+
+void report_long_names(const std::vector<PlannedTensor> & tensors) {
+    const auto is_long = [](const PlannedTensor & t) { return t.name.size() >= kLongName; };
+    const auto first = std::find_if(tensors.begin(), tensors.end(), is_long);
+    if (first == tensors.end()) return;
+    const auto count = std::count_if(tensors.begin(), tensors.end(), is_long);
+    log_warn("some readers of GGUF files refuse names of 64 bytes or more: " + std::to_string(count) +
+             (count == 1 ? " tensor has one, " : " tensors have one, the first is ") +
+             printable(first->name));
+}
+
+void report_result(const std::string & output, uint64_t bytes, const std::vector<PlannedTensor> & tensors) {
+    std::map<std::string, size_t> types;
+    for (const PlannedTensor & t : tensors) ++types[type_name(t.type)];
+    char size[32];
+    std::snprintf(size, sizeof size, "%.3f GB", double(bytes) / 1e9);
+    std::string line = output + ": " + size + ", " + std::to_string(tensors.size()) + " tensors";
+    for (const auto & [name, count] : types)
+        line += (name == types.begin()->first ? ": " : ", ") + std::to_string(count) + " " + name;
+    log_info(line);
+}
+
+// Everything before the data, and how many bytes of data there will be.
+std::string start_of(const Checkpoint & checkpoint, const QuantModules & quants, const ConvertPlan & plan,
+                     ContainerKind kind, uint64_t & alignment, uint64_t & data_bytes) {
+    if (kind == ContainerKind::safetensors) {
+        std::vector<TensorDeclaration> declarations;
+        for (const PlannedTensor & t : plan.tensors)
+            declarations.push_back({t.name, t.type, t.source->shape});
+        alignment = 1;
+        return safetensors_start(declarations, safetensors_metadata(checkpoint, plan), data_bytes);
+    }
+    report_long_names(plan.tensors);
+    GgufPairs pairs = gguf_pairs(checkpoint, quants, plan);
+    alignment = pairs.alignment();
+    return gguf_start(plan.tensors, pairs, data_bytes);
+}
+
+} // namespace
+
+void convert(const Checkpoint & checkpoint, const ConvertRequest & request) {
+    const ContainerKind kind = kind_of(request.output);
+    const TypeRules rules = rules_of(request);
+    refuse_input(checkpoint, request.output);
+    const QuantModules quants = find_quant_modules(checkpoint, request.quants);
+    report_warnings(checkpoint, quants);
+    const ConvertPlan plan = plan_conversion(checkpoint, quants, rules, request.type, kind);
+    uint64_t alignment = 1, data_bytes = 0;
+    std::string start;
+    try {
+        start = start_of(checkpoint, quants, plan, kind, alignment, data_bytes);
+    } catch (const Error & error) {
+        throw error.parts().file.empty() ? error.in_file(request.output) : error;
+    }
+    OutputFile out(request.output);
+    out.reserve(start.size() + data_bytes);
+    out.write(start.data(), start.size());
+    write_pieces(checkpoint, plan.tensors, {alignment, std::max(0, request.threads), request.progress}, out);
+    if (request.progress && !request.progress("saving", 0, data_bytes))
+        throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});
+    out.finish();
+    if (request.progress) request.progress("saving", data_bytes, data_bytes);
+    report_result(request.output, out.written(), plan.tensors);
+}
+
+} // namespace sd
