@@ -120,6 +120,10 @@ enum preview_t { PREVIEW_NONE, PREVIEW_PROJ, PREVIEW_COUNT };
 // NULL beyond the last one. Those that exist and cannot be used for the models here are not listed.
 SD_API const char * sd_sampler_name(int i);
 SD_API const char * sd_scheduler_name(int i);
+// What a request for these becomes; NULL and "" ask for the usual one. NULL: there is no such name, or no
+// model here can use it; see sd_last_error.
+SD_API const char * sd_resolve_sampler(const char * sampler);
+SD_API const char * sd_resolve_scheduler(const char * sampler, const char * scheduler);
 SD_API const char * sd_rng_type_name(enum rng_type_t type); // "cuda"; NULL for no type
 SD_API enum rng_type_t str_to_rng_type(const char * name);  // RNG_TYPE_COUNT for no name
 
@@ -150,7 +154,7 @@ typedef struct {
 typedef struct {
     sd_model_files_t files;
     const char * tokenizer; // for text encoders without vocabulary: tokenizer.json, vocab.json, a folder
-    int n_threads;          // below 1: one for each physical core
+    int n_threads;          // below 1: one for each physical core; at most 512
     int assume_int8_group;  // see sd_load_params_t
     const char * wtype;     // the type float weights are turned into ("f32", "q8_0"); NULL: as stored
     const char * tensor_type_rules; // "regex=type,..."; goes before wtype
@@ -209,6 +213,10 @@ SD_API void free_sd_images(sd_image_t * images, int count);
 SD_API void sd_cancel_generation(sd_ctx_t * ctx);
 
 SD_API int sd_get_num_physical_cores(void);
+
+// "name<TAB>description" for each device, a line each. Copies what fits into `buffer` with a zero after it;
+// returns the bytes of the whole text without the zero. buffer NULL or size 0: only that.
+SD_API size_t sd_list_devices(char * buffer, size_t size);
 
 // Records what runs when, for the whole process, in a file for chrome://tracing or Perfetto, which is written
 // when the trace ends. False: see sd_last_error.

@@ -1,23 +1,43 @@
 #include "apps/cli/arguments.h"
 
+#include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/foreign_options.h"
 #include "stable-diffusion.h"
 
 #include <CLI/CLI.hpp>
 
-#include <functional>
 #include <map>
+#include <vector>
 
 namespace cli {
 namespace {
 
-// "a, b, c" of a list of the engine.
-std::string names(const char * (*name)(int)) {
+// A list of the engine: as words, and as "a, b, c".
+std::vector<std::string> words(const char * (*name)(int)) {
+    std::vector<std::string> list;
+    for (int i = 0; name(i) != nullptr; ++i) list.push_back(name(i));
+    return list;
+}
+std::string joined(const std::vector<std::string> & list) {
     std::string text;
-    for (int i = 0; name(i) != nullptr; ++i) text += (i > 0 ? ", " : "") + std::string(name(i));
+    for (const std::string & word : list) text += (text.empty() ? "" : ", ") + word;
     return text;
 }
+const char * rng_name(int i) { return sd_rng_type_name(rng_type_t(i)); }
+
+// A name the engine resolves, or says why not.
+CLI::Validator of_engine(const char * (*resolve)(const char *)) {
+    return CLI::Validator(
+        [resolve](const std::string & name) {
+            return resolve(name.c_str()) != nullptr ? std::string() : std::string(sd_last_error());
+        },
+        std::string());
+}
+
+// Larger ones are slips of the keyboard; the engine has the last word.
+constexpr int kMostPixels = 16384, kMostBatch = 10000, kMostSteps = 10000, kMostThreads = 512;
+constexpr double kLarge = 1e6; // for numbers whose real limits the engine knows
 
 // Options of one group, with the group's name given once.
 class Group {
@@ -58,67 +78,90 @@ void add_model_options(CLI::App & app, Arguments & a) {
            "types by name, before --type: \"regex=type,regex=type\"", "RULES");
     g.option("--assume-int8-group", a.assume_int8_group,
              "rotation group of INT8 weights whose file does not say it; 1: not rotated", "G")
-        ->check(CLI::IsMember({1, 4, 16, 64, 256, 1024, 4096}));
+        ->check(one_of({"1", "4", "16", "64", "256", "1024", "4096"}));
     g.flag("--keep-loaded", a.keep_loaded, "keep all parts in memory between pictures");
     g.flag("--no-mmap", a.no_mmap, "read weights into memory instead of using them in the file");
-    static bool mmap;
-    g.flag("--mmap", mmap, "use weights where they are in the file (the default)");
 }
 
 void add_picture_options(CLI::App & app, Arguments & a) {
     Group g(app, "The picture");
     g.option("-p,--prompt", a.prompt, "what to show; (x:1.3) weighs words", "TEXT");
-    g.option("--prompt-file", a.prompt_file, "the prompt from a file", "FILE");
+    g.option("--prompt-file", a.prompt_file, "the prompt from a file, UTF-8", "FILE");
     g.option("-n,--negative-prompt", a.negative_prompt, "what not to show; used when --cfg-scale is not 1",
              "TEXT");
     g.option("--negative-prompt-file", a.negative_prompt_file, "the same from a file", "FILE");
-    g.option("-W,--width", a.width, "width in pixels (512, or the first input picture's)", "N");
-    g.option("-H,--height", a.height, "height in pixels", "N");
-    g.option("-s,--seed", a.seed, "number that decides the noise; below 0: drawn", "N");
-    g.option("-b,--batch-count", a.batch_count, "pictures, with the seeds N, N + 1, ...", "N");
-    g.option("-t,--threads", a.threads, "threads; below 1: one for each physical core", "N");
-    g.option("-i,--init-img", a.init_image, "begin from this picture", "FILE");
+    g.option("-W,--width", a.width, "width in pixels (512, or the first input picture's)", "N")
+        ->check(whole_number(1, kMostPixels));
+    g.option("-H,--height", a.height, "height in pixels", "N")->check(whole_number(1, kMostPixels));
+    g.option("-s,--seed", a.seed, "number that decides the noise (42); below 0: drawn", "N")
+        ->check(whole_number(INT64_MIN, INT64_MAX));
+    g.option("-b,--batch-count", a.batch_count, "pictures, with the seeds N, N + 1, ...", "N")
+        ->check(whole_number(1, kMostBatch));
+    g.option("-t,--threads", a.threads, "threads; below 1: one for each physical core", "N")
+        ->check(whole_number(-kMostThreads, kMostThreads));
+    g.option("-i,--init-img", a.init_image,
+             "begin from this PNG, JPEG or WebP; cropped and resized when both -W and -H are given", "FILE");
     g.option("--mask", a.mask, "white: paint anew, black: keep the initial picture", "FILE");
-    g.option("--strength", a.strength, "how much of the initial picture may change, 0 to 1", "X");
+    g.option("--strength", a.strength, "how much of the initial picture may change, 0 to 1 (0.75)", "X")
+        ->check(number(0.0, 1.0));
 }
 
 void add_sampling_options(CLI::App & app, Arguments & a) {
     Group g(app, "Sampling");
-    g.option("--steps", a.steps, "steps (20)", "N");
-    g.option("--cfg-scale", a.cfg_scale, "guidance by the prompt (7); 1: none, twice as fast", "X");
-    g.option("--sampling-method", a.sampling_method, names(sd_sampler_name), "NAME");
-    g.option("--scheduler", a.scheduler, names(sd_scheduler_name), "NAME");
-    g.option("--sigmas", a.sigmas, "noise levels instead of a scheduler: \"1,0.7,0.3,0\"", "LIST");
-    g.option("--flow-shift", a.flow_shift, "exponent that moves steps towards the noise (1.15)", "X");
-    g.option("--eta", a.eta, "how much noise methods that add some add", "X");
-    g.option("--rng", a.rng, "cuda, cpu, std_default: whose random numbers the noise is", "NAME");
-    g.option("--sampler-rng", a.sampler_rng, "the same for noise during sampling (as --rng)", "NAME");
+    const std::vector<std::string> rngs = words(rng_name);
+    g.option("--steps", a.steps, "steps (20)", "N")->check(whole_number(1, kMostSteps));
+    g.option("--cfg-scale", a.cfg_scale, "guidance by the prompt (7); 1: none, twice as fast", "X")
+        ->check(number(0.0, kLarge));
+    // The engine knows why some names cannot be used.
+    g.option("--sampling-method", a.sampling_method, joined(words(sd_sampler_name)), "NAME")
+        ->check(of_engine([](const char * name) { return sd_resolve_sampler(name); }));
+    g.option("--scheduler", a.scheduler, joined(words(sd_scheduler_name)), "NAME")
+        ->check(of_engine([](const char * name) { return sd_resolve_scheduler(nullptr, name); }));
+    g.list("--sigmas", a.sigmas, "noise levels instead of a scheduler: \"1,0.7,0.3,0\"", "LIST");
+    g.option("--flow-shift", a.flow_shift, "exponent that moves steps towards the noise (1.15)", "X")
+        ->check(number(-kLarge, kLarge));
+    g.option("--eta", a.eta, "how much noise methods that add some add", "X")->check(number(0.0, kLarge));
+    g.option("--rng", a.rng, "whose random numbers the noise is: " + joined(rngs), "NAME")
+        ->check(one_of(rngs));
+    g.option("--sampler-rng", a.sampler_rng, "the same for noise during sampling (as --rng)", "NAME")
+        ->check(one_of(rngs));
     g.list("--extra-sample-args", a.extra_sample_args, "\"key=value,...\" for methods and schedulers",
            "LIST");
 }
 
 void add_vae_options(CLI::App & app, Arguments & a) {
     Group g(app, "The VAE");
+    constexpr int kLeastTile = 4;
+    constexpr double kMostTiles = 1000.0;
     g.flag("--vae-tiling", a.vae_tiling,
            "work in tiles: less memory, the same picture but for small differences");
-    g.option("--vae-tile-size", a.vae_tile_size, "X or XxY, in pixels of the latent picture (32)", "SIZE");
+    g.option("--vae-tile-size", a.vae_tile_size, "X or XxY, in pixels of the latent picture (32)", "SIZE")
+        ->check(whole_pair(kLeastTile, kMostPixels));
     g.option("--vae-relative-tile-size", a.vae_relative_tile_size,
-             "the same as a fraction, or as a number of tiles", "SIZE");
-    g.option("--vae-tile-overlap", a.vae_tile_overlap, "of a tile, 0 to 0.5 (0.5)", "X");
+             "the same as a fraction of the picture or, above 1, as a number of tiles", "SIZE")
+        ->check(number_pair(0.0, kMostTiles));
+    g.option("--vae-tile-overlap", a.vae_tile_overlap, "of a tile, 0 to 0.5 (0.5)", "X")
+        ->check(number(0.0, 0.5));
 }
 
 void add_output_options(CLI::App & app, Arguments & a) {
     Group g(app, "Output");
+    constexpr int kMostIndex = 1'000'000'000;
     g.option("-o,--output", a.output,
              "where to write: .png, .jpg, .webp; %03d stands for the number (output.png); "
              "-M convert: .safetensors or .gguf (output.gguf)",
-             "FILE");
-    g.option("--output-begin-idx", a.output_begin_idx, "number of the first picture", "N");
+             "FILE")
+        ->check(not_empty());
+    g.option("--output-begin-idx", a.output_begin_idx, "number of the first picture (0)", "N")
+        ->check(whole_number(-1, kMostIndex));
     g.flag("--disable-image-metadata", a.disable_image_metadata,
            "do not write prompt and settings into the file");
     g.option("--preview", a.preview, "none or proj: a small picture after each step", "KIND")
-        ->check(CLI::IsMember({"none", "proj"}));
-    g.option("--preview-path", a.preview_path, "where the preview is written (preview.png)", "FILE");
+        ->check(one_of({"none", "proj"}));
+    g.option("--preview-path", a.preview_path, "where the preview is written (preview.png)", "FILE")
+        ->check(not_empty());
+    g.option("--preview-interval", a.preview_interval, "steps between two previews (1)", "N")
+        ->check(whole_number(1, kMostSteps));
     g.option("--dump-tensors", a.dump_tensors, "write the tensors on the way as safetensors", "FILE");
     g.option("--explain", a.explain, "write which kernels and fusions run each step, and why: .json or text",
              "FILE");
@@ -129,10 +172,57 @@ void add_output_options(CLI::App & app, Arguments & a) {
 }
 
 void add_inspect_options(CLI::App & app, Arguments & a) {
-    Group g(app, "Inspecting (-M inspect)");
-    g.flag("--json", a.json, "print JSON instead of text");
-    g.flag("--layers", a.layers, "print a line for every layer, too");
+    Group g(app, "Looking into files (-M inspect, -M metadata)");
+    g.flag("--json", a.json, "inspect: print JSON instead of text");
+    g.flag("--layers", a.layers, "inspect: print a line for every layer, too");
+    g.option("--image", a.image, "metadata: the picture whose prompt and settings are printed", "FILE");
+    g.option("--metadata-format", a.metadata_format, "metadata: text or json (text)", "FORMAT")
+        ->check(one_of({"text", "json"}));
 }
+
+// What is always so without a graphics card. Programs and scripts give these options on every machine.
+void add_granted_options(CLI::App & app, Arguments & a) {
+    Group g(app, "Devices");
+    g.flag("--list-devices", a.list_devices, "print the devices there are, and end");
+    static bool granted;
+    for (const char * name : {"--offload-to-cpu", "--clip-on-cpu", "--vae-on-cpu"})
+        g.flag(name, granted, "everything is on the CPU already");
+    for (const char * name : {"--fa", "--diffusion-fa"}) g.flag(name, granted, "attention is always so");
+    for (const char * name : {"--diffusion-conv-direct", "--vae-conv-direct"})
+        g.flag(name, granted, "convolutions are always so");
+    g.flag("--mmap", granted, "weights are used where they are in the file, without --no-mmap");
+    g.flag("--eager-load", granted, "all files are opened and checked at the start, always");
+}
+
+const std::map<std::string, Mode> & modes() {
+    static const std::map<std::string, Mode> list = {{"img_gen", Mode::img_gen},
+                                                     {"inspect", Mode::inspect},
+                                                     {"convert", Mode::convert},
+                                                     {"metadata", Mode::metadata}};
+    return list;
+}
+
+CLI::Option * add_mode(CLI::App & app, std::string & mode) {
+    std::vector<std::string> names;
+    for (const auto & [name, value] : modes()) names.push_back(name);
+    return app
+        .add_option("-M,--mode", mode,
+                    "img_gen (the default): make pictures; inspect: tell what is in a model file; "
+                    "convert: write a model as another file, with --type; "
+                    "metadata: print how a picture was made")
+        ->type_name("MODE")
+        ->check(one_of(names));
+}
+
+// The first thing on the command line that is nothing; "": all is something.
+std::string unknown_in(const std::vector<std::string> & rest) {
+    for (const std::string & word : rest) {
+        if (word.size() > 1 && word[0] == '-') return "there is no option " + word;
+    }
+    return rest.empty() ? "" : "\"" + rest[0] + "\" belongs to no option";
+}
+
+void refuse(const std::string & message) { print_error(message + " (sd-cli --help lists the options)"); }
 
 } // namespace
 
@@ -141,29 +231,29 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
     app.name("sd-cli");
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.set_version_flag("--version", std::string("sd-cli ") + sd_version());
-    const std::map<std::string, Mode> modes = {
-        {"img_gen", Mode::img_gen}, {"inspect", Mode::inspect}, {"convert", Mode::convert}};
-    app.add_option("-M,--mode", a.mode,
-                   "img_gen (the default): make pictures; inspect: tell what is in a model file; "
-                   "convert: write a model as another file, with --type")
-        ->type_name("MODE")
-        ->transform(CLI::CheckedTransformer(modes));
+    app.allow_extras();
+    std::string mode = "img_gen";
+    add_mode(app, mode);
     add_model_options(app, a);
     add_picture_options(app, a);
     add_sampling_options(app, a);
     add_vae_options(app, a);
     add_output_options(app, a);
     add_inspect_options(app, a);
+    add_granted_options(app, a);
     add_foreign_options(app);
+    exit_status = 1;
     try {
         app.parse(argc, argv);
+        a.mode = modes().at(mode);
         if (a.mode == Mode::convert && app.count("--output") == 0) a.output = "output.gguf";
-        return true;
+        const std::string unknown = unknown_in(app.remaining());
+        if (unknown.empty()) return true;
+        refuse(unknown);
     } catch (const CLI::Success & success) {
         exit_status = app.exit(success);
     } catch (const CLI::ParseError & error) {
-        print_error(error.what() + std::string(" (sd-cli --help lists the options)"));
-        exit_status = 1;
+        refuse(message_of(error));
     }
     return false;
 }

@@ -7,7 +7,7 @@
 
 namespace cli {
 
-enum class Mode { img_gen, inspect, convert };
+enum class Mode { img_gen, inspect, convert, metadata };
 
 struct Arguments {
     Mode mode = Mode::img_gen;
@@ -38,10 +38,12 @@ struct Arguments {
     // Output
     std::string output = "output.png", preview = "none", preview_path = "preview.png", dump_tensors, explain,
                 trace;
-    int output_begin_idx = -1;
+    int output_begin_idx = -1, preview_interval = 1;
     bool disable_image_metadata = false, check_nan = false;
 
-    bool json = false, layers = false; // inspect
+    bool json = false, layers = false;           // inspect
+    std::string image, metadata_format = "text"; // metadata
+    bool list_devices = false;
     bool verbose = false, color = false;
 };
 

@@ -1,28 +1,64 @@
 #include "apps/cli/console.h"
 
+#include "apps/cli/text.h"
 #include "stable-diffusion.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace cli {
 namespace {
 
-void print_log(sd_log_level_t level, const char * text, void * data) {
-    const bool verbose = *static_cast<const bool *>(data);
-    if (level == SD_LOG_DEBUG && !verbose) return;
-    const char * tag = level == SD_LOG_ERROR ? "error: " : level == SD_LOG_WARN ? "warning: " : "";
-    std::fprintf(stderr, "%s%s\n", tag, text);
+// Whether the terminal's last line is a bar, which other lines take the place of.
+std::atomic<bool> bar_drawn{false};
+
+bool verbose_wanted, color_wanted;
+
+// In one call, so that lines of several threads do not mix. A file's name cannot make a second line.
+void print_line(const char * tag, const char * color, const std::string & message) {
+    std::string text = printable(message);
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    const char * clear = bar_drawn.exchange(false) ? "\r\x1b[K" : "";
+    const bool colored = color_wanted && *tag != '\0';
+    std::fprintf(stderr, "%s%s%s%s%s\n", clear, colored ? color : "", tag, colored ? "\x1b[0m" : "",
+                 text.c_str());
+}
+
+void print_log(sd_log_level_t level, const char * text, void *) {
+    if (level == SD_LOG_DEBUG && !verbose_wanted) return;
+    if (level == SD_LOG_ERROR)
+        print_error(text);
+    else if (level == SD_LOG_WARN)
+        print_warning(text);
+    else
+        print_note(text);
+}
+
+bool on_terminal() {
+    static const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    return terminal;
+}
+
+// Asked for each time: windows change their size.
+int terminal_width() {
+    constexpr int kUsual = 80;
+    winsize size = {};
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 } // namespace
 
-void print_error(const std::string & text) { std::fprintf(stderr, "error: %s\n", text.c_str()); }
+void print_error(const std::string & text) { print_line("error: ", "\x1b[31m", text); }
+void print_warning(const std::string & text) { print_line("warning: ", "\x1b[33m", text); }
+void print_note(const std::string & text) { print_line("", "", text); }
 
-void show_log(bool verbose) {
-    static bool wanted;
-    wanted = verbose;
-    sd_set_log_callback(print_log, &wanted);
+void show_log(bool verbose, bool color) {
+    verbose_wanted = verbose;
+    color_wanted = color;
+    sd_set_log_callback(print_log, nullptr);
 }
 
 bool print_result(const std::string & text) {
@@ -32,77 +68,33 @@ bool print_result(const std::string & text) {
     return false;
 }
 
-namespace {
-
-bool on_terminal() {
-    static const bool terminal = ::isatty(STDERR_FILENO) == 1;
-    return terminal;
-}
-
-// "12.3 s" or "4 min 05 s"
-std::string duration(double seconds) {
-    char text[40];
-    if (seconds < 100.0)
-        std::snprintf(text, sizeof(text), "%.1f s", seconds);
-    else
-        std::snprintf(text, sizeof(text), "%d min %02d s", int(seconds) / 60, int(seconds) % 60);
-    return text;
-}
-
-std::string pace_text(double per_second, Unit unit) {
-    char text[64];
-    if (unit == Unit::bytes)
-        std::snprintf(text, sizeof(text), "%.0f MB/s", per_second / 1e6);
-    else if (per_second <= 1.0)
-        std::snprintf(text, sizeof(text), "%.2f s/it", 1.0 / per_second);
-    else
-        std::snprintf(text, sizeof(text), "%.2f it/s", per_second);
-    return text;
-}
-
-} // namespace
-
 void Progress::show(const std::string & what, uint64_t done, uint64_t total, Unit unit) {
     const Clock::time_point now = Clock::now();
     if (what != phase_) {
         end();
         phase_ = what;
-        begin_ = now;
-        if (!on_terminal()) std::fprintf(stderr, "%s\n", what.c_str());
+        begin_ = told_ = now;
+        if (!on_terminal()) print_note(what);
     }
-    const double seconds = std::chrono::duration<double>(now - begin_).count();
-    if (!on_terminal()) {
-        if (done == total) std::fprintf(stderr, "%s: done in %s\n", what.c_str(), duration(seconds).c_str());
+    const Standing standing = {what, done, total, std::chrono::duration<double>(now - begin_).count(), unit};
+    if (on_terminal()) {
+        // A line as wide as the terminal would be broken by some.
+        std::fprintf(stderr, "\r\x1b[K%s", progress_line(standing, terminal_width() - 1).c_str());
+        std::fflush(stderr);
+        bar_drawn = true;
         return;
     }
-    constexpr int kWidth = 40;
-    const int filled = total > 0 ? int(done * kWidth / total) : 0;
-    std::string bar(size_t(filled), '=');
-    bar.resize(kWidth, ' ');
-    std::string pace;
-    if (done > 0 && done < total) {
-        const double each = seconds / double(done);
-        pace = pace_text(1.0 / each, unit) + ", " + duration(each * double(total - done)) + " left";
-    } else if (done == total) {
-        pace = duration(seconds);
+    constexpr auto kBetweenLines = std::chrono::seconds(10);
+    if (done == total) {
+        print_note(what + ": done in " + duration(standing.seconds));
+    } else if (now - told_ >= kBetweenLines) {
+        told_ = now;
+        print_note(what + ": " + standing_text(standing));
     }
-    const uint64_t shown = unit == Unit::bytes ? 1000000 : 1; // megabytes
-    std::fprintf(stderr, "\r\x1b[K%s |%s| %llu/%llu%s %s", what.c_str(), bar.c_str(),
-                 static_cast<unsigned long long>(done / shown),
-                 static_cast<unsigned long long>(total / shown), unit == Unit::bytes ? " MB" : "",
-                 pace.c_str());
-    std::fflush(stderr);
-    drawn_ = true;
-}
-
-void Progress::line(const std::string & text) {
-    end();
-    std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 void Progress::end() {
-    if (drawn_) std::fprintf(stderr, "\n");
-    drawn_ = false;
+    if (bar_drawn.exchange(false)) std::fprintf(stderr, "\n");
     phase_.clear();
 }
 

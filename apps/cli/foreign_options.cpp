@@ -60,13 +60,21 @@ const std::vector<Feature> & features() {
          {"--backend", "--params-backend", "--split-mode", "--max-vram", "--rpc-servers"},
          {"--stream-layers", "--auto-fit"}},
         {"tileable pictures, which are not built yet", {}, {"--circular", "--circularx", "--circulary"}},
+        {"previews by the VAE or of the noise, which are not built", {}, {"--preview-noisy"}},
+        {"tiles of videos, which are not built", {"--extra-tiling-args"}, {"--temporal-tiling"}},
+        {"reading metadata of other programs, which is not built",
+         {},
+         {"--metadata-raw", "--metadata-brief", "--metadata-all"}},
+        {"renaming tensors, which is not built", {}, {"--convert-name"}},
         {"importance matrices, which are not built yet", {"--imat-in", "--imat-out"}, {}},
     };
     return list;
 }
 
 void refuse(const char * name, const char * what) {
-    throw CLI::ValidationError(std::string(name) + " belongs to " + what);
+    const std::string all = name;
+    // Of several names, the first.
+    throw CLI::ValidationError(all.substr(0, all.find(',')) + " belongs to " + what);
 }
 
 } // namespace

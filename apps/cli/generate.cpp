@@ -1,29 +1,38 @@
+#include "apps/cli/atomic_file.h"
+#include "apps/cli/checks.h"
 #include "apps/cli/console.h"
-#include "apps/cli/image_file.h"
+#include "apps/cli/generation_data.h"
+#include "apps/cli/image/image_file.h"
+#include "apps/cli/inputs.h"
+#include "apps/cli/interrupt.h"
 #include "apps/cli/modes.h"
 #include "apps/cli/output_name.h"
 #include "stable-diffusion.h"
 
-#include <csignal>
 #include <memory>
+#include <set>
 
 namespace cli {
 namespace {
 
-// What callbacks work with.
+// What callbacks work with. None of them throws: an exception must not pass through the engine's C functions.
 struct Job {
     const Arguments & a;
+    const Generation & generation;
     int saved = 0, failed = 0;
+    bool preview_failed = false;
     Progress progress;
 };
 
 void save(int index, int64_t seed, const sd_image_t * image, void * data) {
     Job & job = *static_cast<Job *>(data);
-    const std::string path = output_name(job.a.output, index, job.a.batch_count, job.a.output_begin_idx);
+    const Arguments & a = job.a;
+    const std::string path = output_name(a.output, index, a.batch_count, a.output_begin_idx);
+    const std::string text = a.disable_image_metadata ? "" : generation_text(a, job.generation, seed);
     std::string error;
-    if (write_image(path, *image, "", error)) {
+    if (write_image(path, *image, text, error)) {
         ++job.saved;
-        job.progress.line("saved " + path + " (seed " + std::to_string(seed) + ")");
+        print_note("saved " + path + " (seed " + std::to_string(seed) + ")");
     } else {
         ++job.failed;
         print_error(error);
@@ -32,22 +41,48 @@ void save(int index, int64_t seed, const sd_image_t * image, void * data) {
 
 bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
     static_cast<Job *>(data)->progress.show(what, done, total);
-    return true;
+    // A signal before the engine began would otherwise be forgotten.
+    return Interrupt::signal() == 0;
 }
 
-sd_ctx_t * interrupted = nullptr;
+void preview(int step, int steps, const sd_image_t * image, void * data) {
+    Job & job = *static_cast<Job *>(data);
+    if (job.preview_failed || (step % job.a.preview_interval != 0 && step != steps)) return;
+    std::string error;
+    if (write_image(with_image_ending(job.a.preview_path), *image, "", error)) return;
+    job.preview_failed = true; // said once
+    print_warning(error + "; there are no previews");
+}
 
-void on_interrupt(int) { sd_cancel_generation(interrupted); }
+sd_image_t view_of(Image & image) {
+    return {image.width, image.height, image.channels, image.pixels.empty() ? nullptr : image.pixels.data()};
+}
 
-sd_img_gen_params_t params_of(const Arguments & a) {
+void set_tiling(const Arguments & a, sd_tiling_params_t & tiling) {
+    tiling.enabled = a.vae_tiling;
+    tiling.target_overlap = a.vae_tile_overlap;
+    Pair pair = {};
+    if (parse_pair(a.vae_tile_size, pair)) {
+        tiling.tile_size_x = int(pair.x);
+        tiling.tile_size_y = int(pair.y);
+    }
+    if (parse_pair(a.vae_relative_tile_size, pair)) {
+        tiling.rel_size_x = float(pair.x);
+        tiling.rel_size_y = float(pair.y);
+    }
+}
+
+sd_img_gen_params_t params_of(const Arguments & a, Inputs & in) {
     sd_img_gen_params_t p;
     sd_img_gen_params_init(&p);
-    p.prompt = a.prompt.c_str();
-    p.negative_prompt = a.negative_prompt.c_str();
-    p.width = a.width != 0 ? a.width : 512;
-    p.height = a.height != 0 ? a.height : 512;
+    p.prompt = in.prompt.c_str();
+    p.negative_prompt = in.negative_prompt.c_str();
+    p.width = in.width;
+    p.height = in.height;
     p.seed = a.seed;
     p.batch_count = a.batch_count;
+    p.init_image = view_of(in.init);
+    p.mask_image = view_of(in.mask);
     p.strength = a.strength;
     p.sample_params.sample_method = a.sampling_method.c_str();
     p.sample_params.scheduler = a.scheduler.c_str();
@@ -60,14 +95,11 @@ sd_img_gen_params_t params_of(const Arguments & a) {
     p.check_nan = a.check_nan;
     p.dump_tensors = a.dump_tensors.c_str();
     p.explain = a.explain.c_str();
-    p.vae_tiling_params.enabled = a.vae_tiling;
-    p.vae_tiling_params.target_overlap = a.vae_tile_overlap;
+    set_tiling(a, p.vae_tiling_params);
     return p;
 }
 
-} // namespace
-
-int run_generate(const Arguments & a) {
+sd_ctx_params_t context_params_of(const Arguments & a) {
     sd_ctx_params_t c;
     sd_ctx_params_init(&c);
     c.files = {a.model.c_str(), a.diffusion_model.c_str(), a.llm.c_str(), a.vae.c_str()};
@@ -80,32 +112,69 @@ int run_generate(const Arguments & a) {
     c.keep_loaded = a.keep_loaded;
     c.rng_type = str_to_rng_type(a.rng.c_str());
     c.sampler_rng_type = str_to_rng_type(a.sampler_rng.c_str());
-    const std::unique_ptr<sd_ctx_t, decltype(&free_sd_ctx)> ctx(new_sd_ctx(&c), free_sd_ctx);
-    if (ctx == nullptr) {
-        print_error(sd_last_error());
-        return 1;
+    return c;
+}
+
+// Before hours of work, whether its results can be kept.
+bool check_outputs(const Arguments & a, const Inputs & in, std::string & error) {
+    std::set<std::string> folders;
+    for (int i = 0; i < a.batch_count; ++i) {
+        const std::string path = output_name(a.output, i, a.batch_count, a.output_begin_idx);
+        // One of each folder; in a batch of thousands that is enough.
+        if (!folders.insert(path.substr(0, path.rfind('/') + 1)).second) continue;
+        if (!can_write_image(path, uint32_t(in.width), uint32_t(in.height), error)) return false;
     }
-    if (!a.trace.empty() && !sd_trace_begin(a.trace.c_str())) {
-        print_error(sd_last_error());
-        return 1;
+    for (const std::string & path : {a.dump_tensors, a.explain, a.trace}) {
+        if (!path.empty() && !can_write_file(path, error)) return false;
     }
-    interrupted = ctx.get();
-    std::signal(SIGINT, on_interrupt);
-    const sd_img_gen_params_t p = params_of(a);
-    Job job = {a, 0, 0, {}};
-    const sd_gen_callbacks_t callbacks = {progress, save, nullptr, &job};
-    const bool made = generate_image(ctx.get(), &p, &callbacks, nullptr, nullptr);
-    std::signal(SIGINT, SIG_DFL);
+    return true;
+}
+
+int fail(const std::string & error) {
+    print_error(error);
+    return 1;
+}
+
+// The exit status of a generation that was tried.
+int status_of(const Job & job, bool made) {
+    if (made) return job.failed == 0 ? 0 : 1;
+    const std::string error = sd_last_error();
+    const int signal = Interrupt::signal();
+    if (signal == 0) return fail(error);
+    print_error("interrupted; " + std::to_string(job.saved) + " of " + std::to_string(job.a.batch_count) +
+                " pictures are saved");
+    constexpr int kBySignal = 128; // as shells report it
+    return kBySignal + signal;
+}
+
+int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
+    const Generation generation = {in.prompt,
+                                   in.negative_prompt,
+                                   in.width,
+                                   in.height,
+                                   sd_resolve_sampler(a.sampling_method.c_str()),
+                                   sd_resolve_scheduler(a.sampling_method.c_str(), a.scheduler.c_str())};
+    Job job = {a, generation, 0, 0, false, {}};
+    const sd_img_gen_params_t p = params_of(a, in);
+    const sd_gen_callbacks_t callbacks = {progress, save, a.preview == "none" ? nullptr : preview, &job};
+    const Interrupt interrupt(ctx);
+    const bool made = generate_image(ctx, &p, &callbacks, nullptr, nullptr);
     job.progress.end();
-    int status = job.failed == 0 ? 0 : 1;
-    if (!made) {
-        print_error(sd_last_error());
-        status = std::string_view(sd_last_error_code()) == "E_CANCELLED" ? 130 : 1;
-    }
-    if (!a.trace.empty() && !sd_trace_end()) {
-        print_error(sd_last_error());
-        status = 1;
-    }
+    return status_of(job, made);
+}
+
+} // namespace
+
+int run_generate(const Arguments & a) {
+    Inputs in;
+    std::string error;
+    if (!load_inputs(a, in, error) || !check_outputs(a, in, error)) return fail(error);
+    const sd_ctx_params_t c = context_params_of(a);
+    const std::unique_ptr<sd_ctx_t, decltype(&free_sd_ctx)> ctx(new_sd_ctx(&c), free_sd_ctx);
+    if (ctx == nullptr) return fail(sd_last_error());
+    if (!a.trace.empty() && !sd_trace_begin(a.trace.c_str())) return fail(sd_last_error());
+    const int status = generate(a, ctx.get(), in);
+    if (!a.trace.empty() && !sd_trace_end()) return fail(sd_last_error());
     return status;
 }
 

@@ -7,11 +7,13 @@ int main(int argc, char ** argv) {
     cli::Arguments arguments;
     int exit_status = 0;
     if (!cli::parse(argc, argv, arguments, exit_status)) return exit_status;
-    cli::show_log(arguments.verbose);
+    cli::show_log(arguments.verbose, arguments.color);
+    if (arguments.list_devices) return cli::run_list_devices();
     switch (arguments.mode) {
     case cli::Mode::img_gen: return cli::run_generate(arguments);
     case cli::Mode::inspect: return cli::run_inspect(arguments);
     case cli::Mode::convert: return cli::run_convert(arguments);
+    case cli::Mode::metadata: return cli::run_metadata(arguments);
     }
     return 1;
 }

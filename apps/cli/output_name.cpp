@@ -1,6 +1,6 @@
 #include "apps/cli/output_name.h"
 
-#include "apps/cli/image_file.h"
+#include "apps/cli/image/image_file.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -42,7 +42,7 @@ std::string output_name(const std::string & pattern, int index, int count, int b
             name += pattern[i];
         }
     }
-    if (!has_image_ending(name)) name += ".png";
+    name = with_image_ending(name);
     if (numbered || count == 1) return name;
     const size_t dot = name.rfind('.');
     return name.substr(0, dot) + "_" + std::to_string(number) + name.substr(dot);

@@ -1,7 +1,7 @@
 #include "api/boundary.h"
 #include "base/physical_cores.h"
-#include "ggml-ext-tools.h"
 #include "pipeline/engine.h"
+#include "pipeline/extensions.h"
 #include "stable-diffusion.h"
 
 #include <cmath>
@@ -209,15 +209,15 @@ extern "C" void sd_cancel_generation(sd_ctx_t * ctx) {
 
 extern "C" bool sd_trace_begin(const char * file_name) {
     return sd::at_boundary(false, [&] {
-        if (ggml_ext_trace_begin(file_name) == GGML_EXT_SUCCESS) return true;
-        throw sd::Error({"E_FILE", sd::text_of(file_name), {}, "the trace cannot be written", {}});
+        sd::begin_trace(sd::text_of(file_name));
+        return true;
     });
 }
 
 extern "C" bool sd_trace_end(void) {
     return sd::at_boundary(false, [] {
-        if (ggml_ext_trace_end() == GGML_EXT_SUCCESS) return true;
-        throw sd::Error("the trace could not be written");
+        sd::end_trace();
+        return true;
     });
 }
 

@@ -1,3 +1,5 @@
+#include "api/boundary.h"
+#include "pipeline/request.h"
 #include "sampling/rng.h"
 #include "sampling/sampler.h"
 #include "sampling/schedule.h"
@@ -22,6 +24,21 @@ constexpr const char * kRngNames[RNG_TYPE_COUNT] = {"std_default", "cuda", "cpu"
 
 extern "C" const char * sd_sampler_name(int i) { return usable_name(sd::samplers(), i); }
 extern "C" const char * sd_scheduler_name(int i) { return usable_name(sd::schedulers(), i); }
+
+extern "C" const char * sd_resolve_sampler(const char * sampler) {
+    return sd::at_boundary<const char *>(nullptr, [&] {
+        const std::string name = sd::text_of(sampler);
+        return sd::find_sampler(name.empty() ? sd::Request().sampler : name).name;
+    });
+}
+
+extern "C" const char * sd_resolve_scheduler(const char * sampler, const char * scheduler) {
+    return sd::at_boundary<const char *>(nullptr, [&] {
+        const std::string name = sd::text_of(sampler);
+        const sd::SamplerInfo & method = sd::find_sampler(name.empty() ? sd::Request().sampler : name);
+        return sd::resolve_scheduler(method, sd::text_of(scheduler));
+    });
+}
 
 extern "C" const char * sd_rng_type_name(rng_type_t type) {
     return type >= 0 && type < RNG_TYPE_COUNT ? kRngNames[type] : nullptr;

@@ -151,6 +151,25 @@ class WanVae(Safetensors):
                 self.conv(name + ".time_conv", 2 * layer[0], layer[0], (3, 1, 1))
         self.gamma("decoder.head.0", [a, 1, 1, 1])
         self.conv("decoder.head.2", 3, a)
+        self.encoder(a, b, c)
+
+    def encoder(self, a, b, c):
+        self.conv("encoder.conv1", a, 3)
+        layers = [(a, a)] * 2 + [(a, a, 2)] + [(a, b), (b, b), (b, b, 3)] + [(b, c), (c, c), (c, c, 3)] + [(c, c)] * 2
+        for i, layer in enumerate(layers):
+            name = "encoder.downsamples.%d" % i
+            if len(layer) == 2:
+                self.residual(name, *layer)
+                continue
+            self.conv(name + ".resample.1", layer[1], layer[0], (3, 3))
+            if layer[2] == 3:
+                self.conv(name + ".time_conv", layer[0], layer[0], (3, 1, 1))
+        self.residual("encoder.middle.0", c, c)
+        self.attention("encoder.middle.1", c)
+        self.residual("encoder.middle.2", c, c)
+        self.gamma("encoder.head.0", [c, 1, 1, 1])
+        self.conv("encoder.head.2", 32, c)
+        self.conv("conv1", 32, 32, (1, 1, 1))
 
     def conv(self, name, out, into, kernel=(3, 3, 3)):
         spread = (into * product(kernel[-2:])) ** -0.5
@@ -298,4 +317,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+#include "apps/cli/atomic_file.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file being written. Every member is false with the cause in `cause`.
+class Output {
+  public:
+    explicit Output(const std::string & path) : target_(path) {}
+    ~Output() {
+        if (fd_ >= 0) ::close(fd_);
+        if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    }
+    Output(const Output &) = delete;
+    Output & operator=(const Output &) = delete;
+
+    std::string cause;
+
+    bool open() {
+        if (!fs::path(target_).has_filename()) return fail("is no name of a file");
+        const fs::path folder = fs::path(target_).parent_path();
+        std::error_code problem;
+        if (!folder.empty()) fs::create_directories(folder, problem);
+        if (problem) return fail("its folder cannot be made: " + problem.message());
+        struct stat info = {};
+        const bool exists = ::stat(target_.c_str(), &info) == 0;
+        if (exists && S_ISDIR(info.st_mode)) return fail("is a folder");
+        if (exists && !S_ISREG(info.st_mode)) {
+            fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+            return fd_ >= 0 || fail_with("cannot be written", errno);
+        }
+        if (exists) {
+            target_ = fs::canonical(target_, problem).string();
+            if (problem) return fail_with("cannot be written", problem.value());
+            // Replacing a file asks only for its folder's permission; one made read-only is meant to stay.
+            if (::access(target_.c_str(), W_OK) != 0) return fail_with("cannot be replaced", errno);
+        }
+        if (!open_temporary(fs::path(target_).parent_path())) return false;
+        // Not every file system has permissions; the picture matters more.
+        if (exists && ::fchmod(fd_, info.st_mode & 07777) != 0) errno = 0;
+        return true;
+    }
+
+    bool write(const void * data, size_t bytes) {
+        constexpr size_t kMost = size_t(1) << 30; // the kernel takes at most 2 GiB at once
+        const char * from = static_cast<const char *>(data);
+        while (bytes > 0) {
+            const ssize_t done = ::write(fd_, from, std::min(bytes, kMost));
+            if (done < 0 && errno == EINTR) continue;
+            if (done < 0) return fail_with("cannot be written", errno);
+            from += done;
+            bytes -= size_t(done);
+        }
+        return true;
+    }
+
+    bool finish() {
+        const bool direct = temporary_.empty();
+        // Some file systems find out only now that they are full.
+        if (!direct && ::fsync(fd_) != 0) return fail_with("cannot be written", errno);
+        const int closed = ::close(fd_);
+        fd_ = -1;
+        if (closed != 0 && errno != EINTR) return fail_with("cannot be written", errno);
+        if (direct) return true;
+        if (::rename(temporary_.c_str(), target_.c_str()) != 0) return fail_with("cannot be written", errno);
+        temporary_.clear();
+        return true;
+    }
+
+  private:
+    bool fail(const std::string & text) {
+        cause = text;
+        return false;
+    }
+    bool fail_with(const char * what, int code) {
+        return fail(std::string(what) + ": " + std::strerror(code));
+    }
+
+    bool open_temporary(const fs::path & folder) {
+        // Distinct within this process; O_EXCL settles it with others.
+        static std::atomic<unsigned> counter{0};
+        do {
+            const std::string name =
+                ".unfinished-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+            temporary_ = (folder / name).string();
+            fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        } while (fd_ < 0 && errno == EEXIST);
+        if (fd_ >= 0) return true;
+        const int code = errno;
+        temporary_.clear();
+        return fail_with("cannot be written", code);
+    }
+
+    std::string target_;    // links followed
+    std::string temporary_; // empty: written directly
+    int fd_ = -1;
+};
+
+bool answer(bool good, const std::string & path, const Output & file, std::string & error) {
+    if (!good) error = path + ": " + file.cause;
+    return good;
+}
+
+} // namespace
+
+bool write_file(const std::string & path, const void * data, size_t bytes, std::string & error) {
+    Output file(path);
+    return answer(file.open() && file.write(data, bytes) && file.finish(), path, file, error);
+}
+
+bool can_write_file(const std::string & path, std::string & error) {
+    Output file(path);
+    return answer(file.open(), path, file, error);
+}
+
+} // namespace cli

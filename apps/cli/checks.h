@@ -1,0 +1,32 @@
+// Checks of option values, for CLI11. The message follows the option's name: "--steps: 0 is not between …".
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// All of the text is a number, and it is in the range, its ends included.
+CLI::Validator whole_number(int64_t least, int64_t most);
+CLI::Validator number(double least, double most);
+
+// One of these words; the message lists them.
+CLI::Validator one_of(std::vector<std::string> words);
+
+CLI::Validator not_empty();
+
+// "X" or "XxY" with numbers of the range; "X" stands for both.
+struct Pair {
+    double x, y;
+};
+bool parse_pair(const std::string & text, Pair & pair);
+CLI::Validator whole_pair(int64_t least, int64_t most);
+CLI::Validator number_pair(double least, double most);
+
+// What CLI11 says, in one line of this program's words.
+std::string message_of(const CLI::ParseError & error);
+
+} // namespace cli

@@ -1,0 +1,71 @@
+#include "apps/cli/inputs.h"
+
+#include "apps/cli/console.h"
+#include "apps/cli/image/image_file.h"
+#include "apps/cli/image/image_fit.h"
+#include "apps/cli/read_file.h"
+
+namespace cli {
+namespace {
+
+bool load_prompt(const char * option, const std::string & given, const std::string & file,
+                 std::string & prompt, std::string & error) {
+    if (!file.empty() && !given.empty()) {
+        error = std::string(option) + " and " + option + "-file exclude each other";
+        return false;
+    }
+    if (!file.empty()) return read_prompt(file, prompt, error);
+    prompt = given;
+    return check_prompt(option, prompt, error);
+}
+
+// Adapters are asked for in the prompt. As words they would only spoil the picture.
+bool check_adapters(const std::string & prompt, std::string & error) {
+    if (prompt.find("<lora:") == std::string::npos) return true;
+    error = "the prompt's <lora:...> belongs to adapters, which are not built yet";
+    return false;
+}
+
+Image fitted(const Image & image, int width, int height) {
+    const auto w = uint32_t(width), h = uint32_t(height);
+    if (image.width == w && image.height == h) return image;
+    return resized(cropped_to_aspect(image, w, h), w, h);
+}
+
+bool load_pictures(const Arguments & a, Inputs & in, std::string & error) {
+    if (a.init_image.empty()) {
+        if (a.mask.empty()) return true;
+        error = "--mask needs a picture it is for (--init-img FILE)";
+        return false;
+    }
+    Image init, mask;
+    if (!read_image(a.init_image, init, error)) return false;
+    if (!a.mask.empty() && !read_image(a.mask, mask, error)) return false;
+    if (is_transparent(init)) print_note(a.init_image + ": what is transparent is shown on white");
+    const bool both = a.width != 0 && a.height != 0;
+    if (!both) {
+        in.width = int(init.width);
+        in.height = int(init.height);
+        if (a.width != 0 || a.height != 0) {
+            print_warning("the size is that of " + a.init_image + ", " + std::to_string(in.width) + "x" +
+                          std::to_string(in.height) + "; both -W and -H would change it");
+        }
+    }
+    in.init = fitted(to_rgb(init), in.width, in.height);
+    if (!a.mask.empty()) in.mask = fitted(to_gray(mask), in.width, in.height);
+    return true;
+}
+
+} // namespace
+
+bool load_inputs(const Arguments & a, Inputs & in, std::string & error) {
+    if (a.width != 0) in.width = a.width;
+    if (a.height != 0) in.height = a.height;
+    return load_prompt("--prompt", a.prompt, a.prompt_file, in.prompt, error) &&
+           check_adapters(in.prompt, error) &&
+           load_prompt("--negative-prompt", a.negative_prompt, a.negative_prompt_file, in.negative_prompt,
+                       error) &&
+           load_pictures(a, in, error);
+}
+
+} // namespace cli

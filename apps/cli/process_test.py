@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""process_test.py SD_CLI WORK MAKE_TINY_MODEL: sd-cli as people call it. What it says, how it ends, what it leaves."""
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+import zlib
+
+PROGRAM, WORK, MAKE = (os.path.abspath(p) for p in sys.argv[1:4])
+MODEL = ["--diffusion-model", "tiny-krea2-int8-convrot.safetensors", "--llm", "tiny-qwen3-vl.gguf",
+         "--vae", "tiny-wan-vae.safetensors"]
+SMALL = MODEL + ["-W", "64", "-H", "48", "--steps", "2", "--cfg-scale", "1", "-p", "a cat"]
+HELP = " (sd-cli --help lists the options)"
+
+
+def listen_to_signals():
+    # What starts the tests may have them ignored.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], cwd=WORK, capture_output=True, timeout=300)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def put(name, data):
+    with open(path(name), "wb") as handle:
+        handle.write(data)
+    return name
+
+
+def get(name):
+    with open(path(name), "rb") as handle:
+        return handle.read()
+
+
+def png(width, height, pixel, channels=3):
+    """A PNG whose pixel at x, y has the bytes pixel(x, y)."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    rows = b"".join(b"\0" + b"".join(bytes(pixel(x, y)) for x in range(width)) for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def size_of_png(name):
+    return struct.unpack(">II", get(name)[16:24])
+
+
+def tensor(name, dump):
+    """The floats of a tensor of a safetensors file."""
+    data = get(dump)
+    (length,) = struct.unpack("<Q", data[:8])
+    begin, end = json.loads(data[8:8 + length])[name]["data_offsets"]
+    raw = data[8 + length + begin:8 + length + end]
+    return struct.unpack("<%df" % (len(raw) // 4), raw)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, arguments, message):
+        done = run(*arguments)
+        self.assertEqual(done.stderr.decode(), "error: " + message + "\n", arguments)
+        self.assertEqual(done.stdout, b"")
+        self.assertEqual(done.returncode, 1)
+
+    def test_values_of_options(self):
+        for arguments, message in [
+                (["--steps", "2x"], '--steps: "2x" is no whole number'),
+                (["--steps", "0"], "--steps: 0 is not between 1 and 10000"),
+                (["--steps", "10001"], "--steps: 10001 is not between 1 and 10000"),
+                (["--steps", "-1"], "--steps: -1 is not between 1 and 10000"),
+                (["--steps"], "--steps needs a value"),
+                (["-W", "0"], "--width: 0 is not between 1 and 16384"),
+                (["-H", "16385"], "--height: 16385 is not between 1 and 16384"),
+                (["-W", "1e3"], '--width: "1e3" is no whole number'),
+                (["-s", "9223372036854775808"], "--seed: 9223372036854775808 is not between "
+                 "-9223372036854775808 and 9223372036854775807"),
+                (["-b", "0"], "--batch-count: 0 is not between 1 and 10000"),
+                (["-t", "513"], "--threads: 513 is not between -512 and 512"),
+                (["--strength", "1.01"], "--strength: 1.01 is not between 0 and 1"),
+                (["--cfg-scale", "-1"], "--cfg-scale: -1 is not between 0 and 1e+06"),
+                (["--cfg-scale", "nan"], '--cfg-scale: "nan" is no number'),
+                (["--eta", "much"], '--eta: "much" is no number'),
+                (["--vae-tile-size", "32y"], '--vae-tile-size: "32y" is no whole number'),
+                (["--vae-tile-size", "32x3"], "--vae-tile-size: 3 is not between 4 and 16384"),
+                (["--rng", "dice"], '--rng: "dice" is none of std_default, cuda, cpu'),
+                (["--sampler-rng", "dice"], '--sampler-rng: "dice" is none of std_default, cuda, cpu'),
+                (["--preview", "tae"], '--preview: "tae" is none of none, proj'),
+                (["-M", "dream"], '--mode: "dream" is none of convert, img_gen, inspect, metadata'),
+                (["-o", ""], "--output: is empty"),
+                (["--bogus", "3"], "there is no option --bogus"),
+                (["cat.png"], '"cat.png" belongs to no option')]:
+            with self.subTest(arguments):
+                self.refused(arguments, message + HELP)
+
+    def test_names_the_engine_knows_are_listed(self):
+        done = run("--sampling-method", "magic").stderr.decode()
+        self.assertRegex(done, r'^error: --sampling-method: there is no sampling method "magic" '
+                         r'\(use one of euler, .*\n$')
+        done = run("--scheduler", "magic").stderr.decode()
+        self.assertRegex(done, r'^error: --scheduler: there is no scheduler "magic" \(use one of discrete, .*\n$')
+        self.assertRegex(run("--sampling-method", "tcd").stderr.decode(), r'^error: --sampling-method: .*"tcd".*\n$')
+
+    def test_features_that_do_not_exist_are_named(self):
+        for name in ["--clip_l", "--control-net", "--fps", "--upscale-model", "--lora-model-dir", "--taesd",
+                     "--max-vram", "--backend", "-r", "--cache-mode", "--imat-in", "--ad-model", "--embd-dir",
+                     "--moe-boundary"]:
+            with self.subTest(name):
+                done = run(name, "1")
+                self.assertRegex(done.stderr.decode(), "^error: " + name + r" belongs to [^\n]*\n$")
+                self.assertEqual(done.returncode, 1)
+        for name in ["--hires", "--circular", "--stream-layers", "--auto-fit", "--preview-noisy", "--canny"]:
+            with self.subTest(name):
+                self.assertRegex(run(name).stderr.decode(), "^error: " + name + r" belongs to [^\n]*\n$")
+
+    def test_files(self):
+        self.refused(["-p", "x"], "no model file is given (-m FILE or --diffusion-model FILE)")
+        self.refused(SMALL + ["-i", "none.png"], "none.png: cannot be read: No such file or directory")
+        self.refused(SMALL + ["-i", put("bad.png", b"hello")], "bad.png: is no PNG, JPEG or WebP file")
+        self.refused(SMALL + ["-i", put("cut.png", png(9, 9, lambda x, y: (x, y, 0))[:-20])], "cut.png: is cut short")
+        self.refused(SMALL + ["--mask", "m.png"], "--mask needs a picture it is for (--init-img FILE)")
+        self.refused(SMALL + ["-i", "a\nb\x1b.png"], "a b\\x1b.png: cannot be read: No such file or directory")
+        done = run("--diffusion-model", "none.safetensors")
+        self.assertRegex(done.stderr.decode(), r"^error: none\.safetensors: [^\n]*\n$")
+
+    def test_prompts(self):
+        model = MODEL + ["-W", "64", "-H", "48", "--steps", "1", "--cfg-scale", "1"]
+        self.refused(model + ["--prompt-file", "none.txt"], "none.txt: cannot be read: No such file or directory")
+        self.refused(model + ["--prompt-file", put("bad.txt", b"ab\xff")], "bad.txt: is not valid UTF-8 at byte 2")
+        self.refused(model + ["-n", b"a\xe7"], "--negative-prompt: is not valid UTF-8 at byte 1")
+        self.refused(model + ["-p", "cat <lora:x:1>"],
+                     "the prompt's <lora:...> belongs to adapters, which are not built yet")
+        self.refused(model + ["-p", "x", "--prompt-file", "bad.txt"], "--prompt and --prompt-file exclude each other")
+        begin = time.time()
+        done = run(*model, "--prompt-file", put("long.txt", b"a cat and " * 100000), "-o", "long.png")
+        self.assertRegex(done.stderr.decode(), r"error: the prompt has \d+ tokens with the model's template "
+                         r"\(at most 8192 are possible\)\n$")
+        self.assertEqual(done.returncode, 1)
+        self.assertLess(time.time() - begin, 120)  # not hours
+        self.assertFalse(os.path.exists(path("long.png")))
+
+    def test_outputs_are_tried_before_the_work(self):
+        put("file", b"")
+        os.makedirs(path("folder.png"), exist_ok=True)
+        for name, cause in [("file/a.png", "its folder cannot be made: Not a directory"),
+                            ("folder.png", "is a folder")]:
+            self.refused(SMALL + ["-o", name], name + ": " + cause)
+        self.refused(SMALL + ["--dump-tensors", "file/d"], "file/d: its folder cannot be made: Not a directory")
+
+    def test_a_full_disk_is_one_line(self):
+        if os.path.exists(path("full.png")):
+            os.remove(path("full.png"))
+        os.symlink("/dev/full", path("full.png"))
+        done = run(*SMALL, "-o", "full.png")
+        self.assertIn(b"error: full.png: cannot be written: No space left on device\n", done.stderr)
+        self.assertEqual(done.returncode, 1)
+
+
+class Answers(unittest.TestCase):
+    def test_help_and_version(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for group in [b"Model files:", b"The picture:", b"Sampling:", b"Output:"]:
+            self.assertIn(group, done.stdout)
+        self.assertRegex(run("--version").stdout.decode(), r"^sd-cli \d+\.\d+\.\d+\n$")
+
+    def test_devices(self):
+        done = run("--list-devices")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout.decode(), r"(?m)^CPU\t.+\n")
+
+    def test_inspect(self):
+        header = json.dumps({"x.weight": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+        put("one.safetensors", struct.pack("<Q", len(header)) + header + bytes(8))
+        done = run("-M", "inspect", "-m", "one.safetensors", "--json")
+        report = json.loads(done.stdout)
+        self.assertIn("one.safetensors", json.dumps(report))
+        self.assertEqual(run("-M", "inspect", "-m", put("no.safetensors", b"x")).returncode, 1)
+
+
+class Pictures(unittest.TestCase):
+    def made(self, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done.stderr.decode()
+
+    def test_formats_and_their_text(self):
+        for name in ["t.png", "t.jpg", "t.webp"]:
+            self.made(*SMALL, "-s", "7", "-o", name)
+            text = run("-M", "metadata", "--image", name).stdout.decode()
+            self.assertRegex(text, r"^a cat\nSteps: 2, CFG scale: 1\.000000, Seed: 7, Size: 64x48, RNG: cuda, "
+                             r"Sampler: euler discrete, TE: tiny-qwen3-vl\.gguf, ")
+            settings = json.loads(run("-M", "metadata", "--image", name, "--metadata-format", "json").stdout)
+            self.assertEqual(settings["parameters"] + "\n", text)
+            self.assertEqual(settings["sdcpp"]["seed"], 7)
+        self.made(*SMALL, "-o", "bare.png", "--disable-image-metadata")
+        self.assertNotIn(b"parameters", get("bare.png"))
+        done = run("-M", "metadata", "--image", "bare.png")
+        self.assertEqual(done.stderr, b"error: bare.png: holds no generation data\n")
+        self.assertEqual(done.returncode, 1)
+
+    def test_options_that_are_granted_change_nothing(self):
+        self.made(*SMALL, "-o", "plain.png")
+        self.made(*SMALL, "-o", "granted.png", "--offload-to-cpu", "--clip-on-cpu", "--vae-on-cpu", "--fa",
+                  "--diffusion-fa", "--diffusion-conv-direct", "--vae-conv-direct", "--eager-load", "--mmap", "-v")
+        self.assertEqual(get("plain.png"), get("granted.png"))
+
+    def test_empty_prompts_and_prompts_in_brackets(self):
+        for prompt in ["", "[cat]", "--steps"]:
+            self.made(*SMALL, "-p", prompt, "-o", "p.png")
+        self.made(*SMALL[:-2], "--prompt-file", put("p.txt", "猫\n".encode()), "-o", "p.png")
+        self.assertTrue(run("-M", "metadata", "--image", "p.png").stdout.startswith("猫\n\nSteps".encode()))
+
+    def test_a_drawn_seed_is_told_and_makes_the_picture_again(self):
+        told = self.made(*SMALL, "-s", "-1", "-o", "drawn.png")
+        seed = re.search(r"seed (\d+)", told).group(1)
+        self.made(*SMALL, "-s", seed, "-o", "again.png")
+        self.assertEqual(get("drawn.png"), get("again.png"))
+
+    def test_names_folders_and_seeds_of_a_batch(self):
+        shutil.rmtree(path("deep"), ignore_errors=True)
+        self.made(*SMALL, "-b", "2", "-s", "5", "-o", "deep/er/a%02d", "--output-begin-idx", "3")
+        self.assertEqual(sorted(os.listdir(path("deep/er"))), ["a03.png", "a04.png"])
+        self.assertIn(b"Seed: 6,", run("-M", "metadata", "--image", "deep/er/a04.png").stdout)
+
+    def test_beginning_from_a_picture(self):
+        put("init.png", png(100, 60, lambda x, y: (x * 2, y * 4, 255 - x, 255), 4))
+        self.made(*MODEL, "-p", "x", "--steps", "2", "--cfg-scale", "1", "-i", "init.png", "--strength", "0.5",
+                  "-o", "i.png")
+        self.assertEqual(size_of_png("i.png"), (100, 60))  # no size is given: the picture's, cropped from 104x64
+        self.made(*SMALL, "-i", "init.png", "--strength", "0.5", "-o", "i.png")
+        self.assertEqual(size_of_png("i.png"), (64, 48))
+        told = self.made(*MODEL, "-p", "x", "--steps", "1", "--cfg-scale", "1", "-i", "init.png", "-W", "64",
+                         "-o", "i.png")
+        self.assertIn("warning: the size is that of init.png, 100x60; both -W and -H would change it\n", told)
+
+    def test_a_mask_keeps_what_is_black(self):
+        put("init.png", png(64, 48, lambda x, y: (x * 3, y * 4, 0)))
+        put("black.png", png(64, 48, lambda x, y: (0,), 1))
+        put("half.png", png(128, 96, lambda x, y: (255, 255, 255) if x < 64 else (0, 0, 0)))
+        common = SMALL + ["-i", "init.png", "-s", "3"]
+        self.made(*common, "--mask", "black.png", "-o", "k.png", "--dump-tensors", "kept")
+        self.made(*common, "--mask", "half.png", "-o", "h.png", "--dump-tensors", "half")
+        self.made(*common, "-o", "n.png", "--dump-tensors", "new")
+        kept, half, new = (tensor("final_latent", name) for name in ("kept", "half", "new"))
+        self.assertEqual(len(half), 16 * 6 * 8)
+        for i, value in enumerate(half):
+            # All that is kept is the encoded picture, whatever happens beside it.
+            if i % 8 >= 4:
+                self.assertAlmostEqual(value, kept[i], places=4)
+        self.assertGreater(max(abs(a - b) for a, b in zip(new, kept)), 0.1)
+        self.assertGreater(max(abs(half[i] - kept[i]) for i in range(len(half)) if i % 8 < 4), 0.1)
+
+    def test_previews(self):
+        self.made(*SMALL, "--preview", "proj", "--preview-path", "look.png", "-o", "p.png")
+        self.assertEqual(size_of_png("look.png"), (8, 6))
+        told = self.made(*SMALL, "--preview", "proj", "--preview-path", "look.png/x.png", "-o", "p.png")
+        self.assertEqual(told.count("warning: look.png/x.png: "), 1)  # two steps
+
+
+class Signals(unittest.TestCase):
+    def start(self, steps):
+        with subprocess.Popen([PROGRAM, *SMALL, "--steps", str(steps), "-o", "never.png", "--preview", "proj",
+                               "--preview-path", "begun.png"], cwd=WORK, stderr=subprocess.PIPE,
+                              preexec_fn=listen_to_signals) as process:
+            deadline = time.time() + 120
+            while not os.path.exists(path("begun.png")) and time.time() < deadline:
+                time.sleep(0.01)
+            yield process
+            if process.poll() is None:
+                process.kill()
+
+    def test_the_first_one_ends_in_order(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for name in ("begun.png", "never.png"):
+                if os.path.exists(path(name)):
+                    os.remove(path(name))
+            for process in self.start(10000):
+                process.send_signal(number)
+                told = process.communicate(timeout=120)[1].decode()
+                self.assertEqual(process.returncode, 128 + number)
+                self.assertTrue(told.endswith("error: interrupted; 0 of 1 pictures are saved\n"), told)
+            self.assertFalse(os.path.exists(path("never.png")))
+            self.assertEqual([n for n in os.listdir(WORK) if n.startswith(".unfinished")], [])
+
+    def test_the_second_one_ends_at_once(self):
+        if os.path.exists(path("begun.png")):
+            os.remove(path("begun.png"))
+        for process in self.start(10000):
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            told = process.communicate(timeout=120)[1].decode()
+            self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
+            self.assertNotIn("interrupted", told)
+        self.assertFalse(os.path.exists(path("never.png")))
+
+
+class Terminal(unittest.TestCase):
+    def test_the_bar_is_no_wider_than_the_terminal(self):
+        for columns in (30, 60):
+            leader, follower = pty.openpty()
+            fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            process = subprocess.Popen([PROGRAM, *SMALL, "--steps", "5", "-o", "bar.png", "--color"], cwd=WORK,
+                                       stderr=follower)
+            os.close(follower)
+            seen = b""
+            while True:
+                try:
+                    piece = os.read(leader, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not piece:
+                    break
+                seen += piece
+            os.close(leader)
+            self.assertEqual(process.wait(timeout=120), 0)
+            bars = re.findall(r"\r\x1b\[K(sampling [^\r\n]*)", seen.decode())
+            self.assertGreaterEqual(len(bars), 5)
+            self.assertTrue(all(len(bar) < columns for bar in bars), bars)
+            self.assertEqual("|" in bars[-1], columns == 60)
+
+
+if __name__ == "__main__":
+    os.makedirs(WORK, exist_ok=True)
+    subprocess.run([sys.executable, MAKE, WORK], check=True, stdout=subprocess.DEVNULL)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
