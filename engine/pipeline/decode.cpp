@@ -43,16 +43,16 @@ TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, 
     return tiling;
 }
 
-std::vector<float> Engine::encode_image(const Picture & picture, const TilingRequest & tiling,
-                                        const Plan & plan, const Callbacks & callbacks) {
+std::vector<float> Engine::encode_image(const Request & request, const Plan & plan,
+                                        const Callbacks & callbacks) {
+    const Picture & picture = *request.init;
     const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
     std::vector<float> image(size_t(3 * rows * columns));
-    // The nearest pixel; callers that want better bring a picture of the right size.
     for (int64_t c = 0; c < 3; ++c) {
         for (int64_t y = 0; y < rows; ++y) {
-            const int64_t from_y = y * picture.height / rows;
+            const int64_t from_y = pixel_under(y, request.height, picture.height);
             for (int64_t x = 0; x < columns; ++x) {
-                const int64_t at = from_y * picture.width + x * picture.width / columns;
+                const int64_t at = from_y * picture.width + pixel_under(x, request.width, picture.width);
                 const uint8_t value = picture.pixels[size_t(at * picture.channels + c)];
                 image[size_t((c * rows + y) * columns + x)] = float(value) / 255.0f * 2.0f - 1.0f;
             }
@@ -63,7 +63,7 @@ std::vector<float> Engine::encode_image(const Picture & picture, const TilingReq
                                                  weight_options(), loading(callbacks, "VAE"));
     }
     Autoencoder::Run run;
-    run.tiling = tiling;
+    run.tiling = request.tiling;
     run.cancel = &cancel_;
     std::vector<float> latent = encoder_->encode(image, plan.latent_height, plan.latent_width, run);
     runner_.release();
@@ -71,9 +71,8 @@ std::vector<float> Engine::encode_image(const Picture & picture, const TilingReq
     return latent;
 }
 
-void Engine::decode(const Request & request, const Plan & plan,
-                    const std::vector<std::vector<float>> & latents, const Callbacks & callbacks,
-                    Watch & watch) {
+void Engine::decode(const Request & request, const Plan & plan, int index, const std::vector<float> & latent,
+                    const Callbacks & callbacks, Watch & watch) {
     if (decoder_ == nullptr) {
         decoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::decoder, runner_,
                                                  weight_options(), loading(callbacks, "VAE"));
@@ -81,27 +80,22 @@ void Engine::decode(const Request & request, const Plan & plan,
     Autoencoder::Run run;
     run.tiling = decode_tiling(request, plan, *decoder_);
     run.cancel = &cancel_;
+    run.progress = [&](int done, int tiles) {
+        const bool go_on =
+            !callbacks.progress || callbacks.progress("decoding", uint64_t(done), uint64_t(tiles));
+        if (!go_on) cancel_ = true;
+    };
+    run.progress(0, 1);
     const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
-    if (callbacks.progress && !callbacks.progress("decoding", 0, latents.size())) cancel_ = true;
-    for (size_t i = 0; i < latents.size(); ++i) {
-        run.progress = [&](int done, int tiles) {
-            const bool go_on =
-                !callbacks.progress || callbacks.progress("decoding", i * uint64_t(tiles) + uint64_t(done),
-                                                          latents.size() * uint64_t(tiles));
-            if (!go_on) cancel_ = true;
-        };
-        const std::vector<float> image =
-            decoder_->decode(latents[i], plan.latent_height, plan.latent_width, run);
-        if (i == 0) watch.floats("image_raw", {1, 3, rows, columns}, image);
-        if (std::any_of(image.begin(), image.end(), [](float v) { return !std::isfinite(v); })) {
-            throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});
-        }
-        if (callbacks.picture)
-            callbacks.picture(int(i), plan.seed + int64_t(i),
-                              picture_of(image, rows, columns, request.width, request.height));
-    }
+    const std::vector<float> image = decoder_->decode(latent, plan.latent_height, plan.latent_width, run);
     runner_.release();
-    if (!options_.keep_loaded) decoder_.reset();
+    if (index == 0) watch.floats("image_raw", {1, 3, rows, columns}, image);
+    if (std::any_of(image.begin(), image.end(), [](float v) { return !std::isfinite(v); })) {
+        throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});
+    }
+    if (!callbacks.picture) return;
+    callbacks.picture(index, plan.seed + index,
+                      picture_of(image, rows, columns, request.width, request.height));
 }
 
 } // namespace sd

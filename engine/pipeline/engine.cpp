@@ -145,9 +145,8 @@ void Engine::generate(const Request & request, const Callbacks & callbacks) {
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
     const Contexts contexts = encode_prompts(request, plan.uncond, callbacks, watch);
     std::vector<float> init;
-    if (request.init) init = encode_image(*request.init, request.tiling, plan, callbacks);
-    const std::vector<std::vector<float>> latents = sample(request, plan, contexts, init, callbacks, watch);
-    decode(request, plan, latents, callbacks, watch);
+    if (request.init) init = encode_image(request, plan, callbacks);
+    make_pictures(request, plan, contexts, init, callbacks, watch);
     if (watch.on()) watch.write(request.dump);
 }
 

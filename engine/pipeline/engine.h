@@ -61,12 +61,10 @@ class Engine {
     void write_explanation(const std::string & path, const Plan & plan, int64_t tokens) const;
 
     Contexts encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks, Watch & watch);
-    std::vector<float> encode_image(const Picture & picture, const TilingRequest & tiling, const Plan & plan,
-                                    const Callbacks & callbacks);
-    std::vector<std::vector<float>> sample(const Request & request, const Plan & plan,
-                                           const Contexts & contexts, const std::vector<float> & init,
-                                           const Callbacks & callbacks, Watch & watch);
-    void decode(const Request & request, const Plan & plan, const std::vector<std::vector<float>> & latents,
+    std::vector<float> encode_image(const Request & request, const Plan & plan, const Callbacks & callbacks);
+    void make_pictures(const Request & request, const Plan & plan, const Contexts & contexts,
+                       const std::vector<float> & init, const Callbacks & callbacks, Watch & watch);
+    void decode(const Request & request, const Plan & plan, int index, const std::vector<float> & latent,
                 const Callbacks & callbacks, Watch & watch);
     TilingRequest decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) const;
 

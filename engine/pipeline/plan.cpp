@@ -52,6 +52,10 @@ Sigmas sigmas_of(const Request & r, Plan & plan) {
 
 } // namespace
 
+const char * resolve_scheduler(const SamplerInfo & sampler, const std::string & scheduler) {
+    return scheduler.empty() ? sampler.scheduler : find_scheduler(scheduler).name;
+}
+
 Plan Plan::of(const Request & r) {
     Plan plan = {};
     plan.latent_width = latent_size("the width", r.width);
@@ -68,7 +72,7 @@ Plan Plan::of(const Request & r) {
     if (!(r.strength >= 0.0f && r.strength <= 1.0f)) refuse("the strength is not between 0 and 1");
     const SamplerInfo & sampler = find_sampler(r.sampler);
     plan.extra = parse_extra_sample_args(r.extra);
-    plan.scheduler = !r.scheduler.empty() ? find_scheduler(r.scheduler).name : sampler.scheduler;
+    plan.scheduler = resolve_scheduler(sampler, r.scheduler);
     plan.sigmas = sigmas_of(r, plan);
     plan.uncond = Guidance(r.cfg_scale, int(plan.sigmas.size()) - 1, plan.extra).ever_needs_uncond();
     plan.seed = drawn_seed(r.seed);

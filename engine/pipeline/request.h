@@ -21,6 +21,13 @@ struct Picture {
     std::vector<uint8_t> pixels;
 };
 
+// Which of an input picture's `size` pixels along an axis lies under pixel `at` of a picture of `wanted`: the
+// nearest; callers that want better bring the right size. Pixels beyond `wanted`, which are cut off in the
+// end, repeat its edge, so that nothing is stretched.
+inline int64_t pixel_under(int64_t at, int64_t wanted, int64_t size) {
+    return (at < wanted ? at : wanted - 1) * size / wanted;
+}
+
 struct Request {
     std::string prompt, negative_prompt;
     int width = 512, height = 512;
@@ -43,6 +50,9 @@ struct Request {
     std::string dump;    // a file for watched tensors; empty: none
     std::string explain; // a file for what runs each node of a step, and why; empty: none
 };
+
+// The name of the scheduler asked for, or of the one that belongs to the sampler. Throws Error.
+const char * resolve_scheduler(const SamplerInfo & sampler, const std::string & scheduler);
 
 // Everything a request decides, checked. Throws Error for what cannot be.
 struct Plan {

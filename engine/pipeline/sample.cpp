@@ -97,9 +97,18 @@ std::vector<float> latent_mask(const Request & request, const Plan & plan) {
     const size_t pixels = size_t(plan.latent_width * plan.latent_height);
     if (!request.mask) return std::vector<float>(pixels, 1.0f);
     const Picture & m = *request.mask;
-    std::vector<float> values(size_t(m.width) * size_t(m.height));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = float(m.pixels[i * size_t(m.channels)]) / 255.0f;
-    return shrink_mask(values.data(), m.width, m.height, plan.latent_width, plan.latent_height);
+    const int64_t rows = plan.latent_height * WanVaeConfig::scale,
+                  columns = plan.latent_width * WanVaeConfig::scale;
+    std::vector<float> values;
+    values.reserve(size_t(rows * columns));
+    for (int64_t y = 0; y < rows; ++y) {
+        const int64_t row = pixel_under(y, request.height, m.height) * m.width;
+        for (int64_t x = 0; x < columns; ++x) {
+            const int64_t at = row + pixel_under(x, request.width, m.width);
+            values.push_back(float(m.pixels[size_t(at * m.channels)]) / 255.0f);
+        }
+    }
+    return shrink_mask(values.data(), columns, rows, plan.latent_width, plan.latent_height);
 }
 
 } // namespace
@@ -133,9 +142,8 @@ void Engine::write_explanation(const std::string & path, const Plan & plan, int6
     file.finish();
 }
 
-std::vector<std::vector<float>> Engine::sample(const Request & request, const Plan & plan,
-                                               const Contexts & contexts, const std::vector<float> & init,
-                                               const Callbacks & callbacks, Watch & watch) {
+void Engine::make_pictures(const Request & request, const Plan & plan, const Contexts & contexts,
+                           const std::vector<float> & init, const Callbacks & callbacks, Watch & watch) {
     if (diffusion_ == nullptr) {
         diffusion_ = std::make_unique<Diffusion>(*diffusion_table_, runner_, weight_options(),
                                                  loading(callbacks, "diffusion model"));
@@ -156,7 +164,6 @@ std::vector<std::vector<float>> Engine::sample(const Request & request, const Pl
         request.sampler_rng && *request.sampler_rng != request.rng ? make_rng(*request.sampler_rng) : nullptr;
     Rng & sampler_rng = own_rng != nullptr ? *own_rng : *rng;
     const int steps = int(plan.sigmas.size()) - 1;
-    std::vector<std::vector<float>> latents;
     for (int b = 0; b < request.batch; ++b) {
         rng->seed(uint64_t(plan.seed + b));
         sampler_rng.seed(uint64_t(plan.seed + b));
@@ -178,17 +185,19 @@ std::vector<std::vector<float>> Engine::sample(const Request & request, const Pl
                           Guidance(request.cfg_scale, steps, plan.extra),
                           steps,
                           b};
-        if (callbacks.progress && b == 0) callbacks.progress("sampling", 0, uint64_t(request.batch * steps));
+        if (callbacks.progress)
+            callbacks.progress("sampling", uint64_t(b * steps), uint64_t(request.batch * steps));
         const bool whole =
             sampler.run(x, plan.sigmas, sampler_rng, [&](const Evaluation & e) { return way.evaluate(e); });
         if (!whole) throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});
         remove_noise_share(plan.sigmas.back(), n, x.data());
         if (b == 0) watch.floats("final_latent", {1, channels, plan.latent_height, plan.latent_width}, x);
-        latents.push_back(std::move(x));
+        runner_.release();
+        // Each picture is finished before the next one begins, so that stopping a batch loses none.
+        if (b + 1 == request.batch && !options_.keep_loaded) diffusion_.reset();
+        decode(request, plan, b, x, callbacks, watch);
     }
-    runner_.release();
-    if (!options_.keep_loaded) diffusion_.reset();
-    return latents;
+    if (!options_.keep_loaded) decoder_.reset();
 }
 
 } // namespace sd

@@ -16,6 +16,10 @@ constexpr char kBefore[] = "<|im_start|>system\nDescribe the image by detailing 
                            "relationships of the objects and background:<|im_end|>\n<|im_start|>user\n";
 constexpr char kAfter[] = "<|im_end|>\n<|im_start|>assistant\n";
 
+// Attention takes time and its mask memory with the square of this: 128 MiB here, and no text of a person is
+// longer. A whole file given as a prompt by mistake is refused at once.
+constexpr size_t kMostTokens = 8192;
+
 // Tokens of kBefore; their features are dropped.
 constexpr size_t kPrefixTokens = 34;
 
@@ -86,6 +90,14 @@ TextEncoder::Tokens TextEncoder::tokens_of(const std::string & prompt) const {
 TextContext TextEncoder::encode(const std::string & prompt, const std::string & name, Watch & watch,
                                 const std::atomic<bool> * cancel) {
     const Tokens tokens = tokens_of(prompt);
+    if (tokens.ids.size() > kMostTokens) {
+        throw Error({"E_PROMPT",
+                     {},
+                     {},
+                     (name == "uncond" ? "the negative prompt has " : "the prompt has ") +
+                         std::to_string(tokens.ids.size()) + " tokens with the model's template",
+                     "at most " + std::to_string(kMostTokens) + " are possible"});
+    }
     const TextContext context = encode_tokens(tokens.ids, tokens.weights, cancel);
     watch.ints(name + ".token_ids", tokens.ids);
     watch.floats(name + ".token_weights", {int64_t(tokens.weights.size())}, tokens.weights);
