@@ -123,7 +123,9 @@ void restore_shape(const gguf_context * gguf, int64_t key, TensorInfo & tensor) 
     }
     // As bytes of single elements: whole rows need not be whole blocks.
     const auto count = tensor_bytes(StoredType::u8, *shape);
-    if (!count || int64_t(*count) != tensor.elements()) {
+    // A dimension of 0 makes the count fit whatever the others are; those must still be countable in bytes.
+    const bool countable = is_blocks(tensor.type) || tensor_bytes(tensor.type, *shape).has_value();
+    if (!count || int64_t(*count) != tensor.elements() || !countable) {
         wrong("is " + shape_text(*shape) + ", which does not fit the stored " + shape_text(tensor.shape));
     }
     tensor.shape = *shape;

@@ -188,6 +188,15 @@ TEST(read_gguf, original_shapes_that_do_not_fit_are_refused) {
     EXPECT_EQ(with([&](Bytes & b) { b.text(key).value(int32_t(GGUF_TYPE_STRING)).text("[4, 2]"); }), no_list);
 }
 
+TEST(read_gguf, original_shapes_of_empty_tensors_must_be_countable_too) {
+    Bytes b;
+    b.header(1, 1).array<int64_t>("comfy.gguf.orig_shape.x", GGUF_TYPE_INT64, {0, int64_t(1) << 62});
+    EXPECT_EQ(refusal(b.tensor("x", {0}, GGML_TYPE_F32, 0).pad()),
+              "m.gguf: tensor x: comfy.gguf.orig_shape.x is [0, 4611686018427387904], which does not fit the "
+              "stored "
+              "[0] (convert the model again)");
+}
+
 // Row 85 of what has gone wrong elsewhere: a size of 0 divided by, an empty key asserted on.
 TEST(read_gguf, empty_tensors_are_legal_and_empty_keys_are_not) {
     Bytes b;
