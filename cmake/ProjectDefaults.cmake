@@ -5,6 +5,7 @@ option(CONVROT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(CONVROT_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(CONVROT_TOOLS "Build the programs" ${PROJECT_IS_TOP_LEVEL})
 option(CONVROT_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(SD_USE_UPSTREAM_GGML "Build the engine against the ggml in SD_UPSTREAM_GGML_DIR: float models only" OFF)
 option(CONVROT_FUZZ "Build libFuzzer targets (needs Clang)" OFF)
 option(CONVROT_WERROR "Treat warnings in this project's code as errors" ${PROJECT_IS_TOP_LEVEL})
 

@@ -1,8 +1,6 @@
 #include "nn/graph.h"
 
-#include "base/error.h"
-#include "ggml-ext.h"
-#include "sd-ggml-ops.h"
+#include "nn/operators.h"
 
 #include <array>
 #include <new>
@@ -40,13 +38,8 @@ void Graph::watch(const std::string & name, ggml_tensor * tensor) {
 
 ggml_tensor * Graph::packed(ggml_tensor * x, int group) {
     ggml_tensor *& node = packed_[{x, group}];
-    if (node == nullptr) node = checked(ggml_quantize_i8_convrot(ctx(), x, group));
+    if (node == nullptr) node = quantize_i8_convrot(*this, x, group);
     return node;
-}
-
-ggml_tensor * checked(ggml_tensor * node) {
-    if (node != nullptr) return node;
-    throw Error({"E_GRAPH", {}, {}, std::string("a layer cannot be built: ") + ggml_ext_last_message(), {}});
 }
 
 } // namespace sd

@@ -48,8 +48,4 @@ class Graph {
     std::map<std::pair<ggml_tensor *, int>, ggml_tensor *> packed_;
 };
 
-// `node` of a builder of the engine's operators. NULL, which they return for what does not fit together, is
-// an Error with the operator's reason.
-ggml_tensor * checked(ggml_tensor * node);
-
 } // namespace sd

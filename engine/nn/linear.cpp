@@ -1,25 +1,14 @@
 #include "nn/linear.h"
 
-#include "sd-ggml-ops.h"
+#include "nn/operators.h"
 
 namespace sd {
 namespace {
 
 // The product without bias.
 ggml_tensor * product(Graph & g, const Linear & l, ggml_tensor * x, ggml_tensor * bias) {
+    if (l.kind != Linear::Kind::floats) return integer_product(g, l, g.packed(x, l.group), bias);
     ggml_context * ctx = g.ctx();
-    switch (l.kind) {
-    case Linear::Kind::int8:
-        return checked(
-            ggml_mul_mat_i8_tensorwise(ctx, l.weight, g.packed(x, l.group), l.scale, bias, l.group, nullptr));
-    case Linear::Kind::w4a4:
-        return checked(ggml_mul_mat_w4_convrot(ctx, l.weight, g.packed(x, l.group), l.scale, nullptr, nullptr,
-                                               nullptr, bias, l.group));
-    case Linear::Kind::w4a8:
-        return checked(ggml_mul_mat_w4_convrot(ctx, l.weight, g.packed(x, l.group), nullptr, l.codebook,
-                                               l.channel, l.relative, bias, l.group));
-    case Linear::Kind::floats: break;
-    }
     ggml_tensor * y = ggml_mul_mat(ctx, l.weight, x);
     if (l.scale != nullptr) y = ggml_mul(ctx, y, l.scale);
     return bias != nullptr ? ggml_add(ctx, y, bias) : y;

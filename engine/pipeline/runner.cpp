@@ -1,14 +1,11 @@
 #include "pipeline/runner.h"
 
+#include "base/build.h"
 #include "base/error.h"
 #include "base/physical_cores.h"
 #include "ggml-cpu.h"
-#include "ggml-ext-tools.h"
-#include "ggml-ext.h"
-#include "ggml-sched.h"
-#include "sd-ggml-ops.h"
+#include "pipeline/extensions.h"
 
-#include <memory>
 #include <new>
 
 namespace sd {
@@ -21,25 +18,40 @@ bool stop(void * data) {
 
 } // namespace
 
-Runner::Runner(int threads) : threads_(threads > 0 ? threads : physical_cores()) {
+Runner::Runner(int threads)
+    : threads_(threads > 0 ? threads : std::min(physical_cores(), GGML_MAX_N_THREADS)) {
+    if (threads > GGML_MAX_N_THREADS) {
+        throw Error({"E_ARGUMENT",
+                     {},
+                     {},
+                     std::to_string(threads) + " threads are asked for",
+                     "at most " + std::to_string(GGML_MAX_N_THREADS) + " are possible"});
+    }
     // Kernels and fusion rules are added before a device is used for the first time.
     ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-    if (cpu == nullptr || sd_ggml_register_extensions(cpu) != GGML_EXT_SUCCESS) {
-        throw Error("the CPU's operators cannot be registered: " + std::string(ggml_ext_last_message()));
-    }
+    if (cpu == nullptr) throw Error("this ggml has no CPU device");
+    add_operators(cpu);
     ggml_backend_t backend = ggml_backend_dev_init(cpu, nullptr);
     if (backend == nullptr) throw std::bad_alloc();
     backends_.emplace_back(backend);
     ggml_backend_cpu_set_n_threads(backend, threads_);
-    make_scheduler();
+    make_scheduler(GGML_DEFAULT_GRAPH_SIZE);
 }
 
-void Runner::make_scheduler() {
+void Runner::make_scheduler(size_t tensors) {
+    scheduler_.reset(); // first: its buffers may be most of the memory there is
     std::vector<ggml_backend_t> backends;
     for (const ggml_backend_ptr & b : backends_) backends.push_back(b.get());
-    scheduler_.reset(ggml_backend_sched_new(backends.data(), nullptr, int(backends.size()),
-                                            GGML_DEFAULT_GRAPH_SIZE, false, true));
+    scheduler_.reset(
+        ggml_backend_sched_new(backends.data(), nullptr, int(backends.size()), tensors, false, true));
     if (scheduler_ == nullptr) throw std::bad_alloc();
+}
+
+void Runner::start(const Graph & g) {
+    if (kReusableSchedulers)
+        ggml_backend_sched_reset(scheduler_.get());
+    else
+        make_scheduler(2 * size_t(ggml_graph_size(g.graph()))); // as many leafs as nodes, at most
 }
 
 ggml_backend_buffer_type_t Runner::weight_memory() const {
@@ -48,7 +60,7 @@ ggml_backend_buffer_type_t Runner::weight_memory() const {
 
 size_t Runner::memory_of(const Graph & g) {
     std::vector<size_t> sizes(backends_.size());
-    ggml_backend_sched_reset(scheduler_.get());
+    start(g);
     ggml_backend_sched_reserve_size(scheduler_.get(), g.graph(), sizes.data());
     size_t sum = 0;
     for (const size_t bytes : sizes) sum += bytes;
@@ -56,20 +68,14 @@ size_t Runner::memory_of(const Graph & g) {
 }
 
 void Runner::allocate(Graph & g) {
-    ggml_backend_sched_reset(scheduler_.get());
+    start(g);
     if (ggml_backend_sched_alloc_graph(scheduler_.get(), g.graph())) return;
-    const std::string reason = ggml_ext_last_message();
-    throw Error({"E_MEMORY", {}, {}, "the model cannot be run: " + reason, {}});
+    throw Error({"E_MEMORY", {}, {}, "the model cannot be run: " + ggml_reason(), {}});
 }
 
 std::string Runner::explain(const Graph & g, bool json) {
-    ggml_backend_sched_reset(scheduler_.get());
-    const std::unique_ptr<char, decltype(&ggml_ext_text_free)> text(
-        ggml_ext_explain(scheduler_.get(), g.graph(), json ? GGML_EXT_FORMAT_JSON : GGML_EXT_FORMAT_TEXT),
-        ggml_ext_text_free);
-    if (text == nullptr)
-        throw Error(std::string("the graph cannot be explained: ") + ggml_ext_last_message());
-    return text.get();
+    start(g);
+    return explain_graph(scheduler_.get(), g.graph(), json);
 }
 
 void Runner::set(ggml_tensor * tensor, const void * data, size_t bytes) {
@@ -102,8 +108,7 @@ std::vector<float> Runner::floats(const ggml_tensor * tensor) const {
 
 void Runner::release() {
     // A scheduler keeps its buffers for the next graph.
-    scheduler_.reset();
-    make_scheduler();
+    make_scheduler(GGML_DEFAULT_GRAPH_SIZE);
 }
 
 } // namespace sd

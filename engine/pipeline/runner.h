@@ -43,7 +43,8 @@ class Runner {
     void release();
 
   private:
-    void make_scheduler();
+    void make_scheduler(size_t tensors);
+    void start(const Graph & g); // forgets the graph before and gets ready for this one
 
     int threads_;
     std::vector<ggml_backend_ptr> backends_; // the CPU is the last

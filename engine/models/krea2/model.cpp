@@ -1,6 +1,6 @@
 #include "models/krea2/model.h"
 
-#include "sd-ggml-ops.h"
+#include "nn/operators.h"
 
 #include <cmath>
 
@@ -10,10 +10,6 @@ namespace {
 // Part i of a vector cut into parts of `size`.
 ggml_tensor * part(Graph & g, ggml_tensor * vector, int64_t size, int i) {
     return ggml_view_1d(g.ctx(), vector, size, size_t(i) * size_t(size) * sizeof(float));
-}
-
-ggml_tensor * modulate(Graph & g, ggml_tensor * x, ggml_tensor * scale, ggml_tensor * shift) {
-    return checked(ggml_ext_modulate(g.ctx(), x, shift, scale));
 }
 
 // x + y * gate
@@ -71,8 +67,8 @@ ggml_tensor * Krea2::attend(Graph & g, const Attention & a, ggml_tensor * x, int
     ggml_tensor * k = rms_norm(g, split_heads(g, linear(g, a.k, x), head_dim), a.k_norm, eps);
     ggml_tensor * v = split_heads(g, linear(g, a.v, x), head_dim);
     if (rope != nullptr) {
-        q = checked(ggml_ext_rope_apply(ctx, q, rope, true));
-        k = checked(ggml_ext_rope_apply(ctx, k, rope, true));
+        q = rope_apply(g, q, rope, true);
+        k = rope_apply(g, k, rope, true);
     }
     ggml_tensor * y = attention(g, q, k, v, nullptr, 1.0f / std::sqrt(float(head_dim)));
     ggml_tensor * gate = ggml_sigmoid(ctx, linear(g, a.gate, x));
@@ -143,7 +139,7 @@ ggml_tensor * Krea2::velocity(Graph & g, const Inputs & in) const {
 }
 
 size_t Krea2::most_nodes() const {
-    constexpr size_t kPerBlock = 64, kOthers = 128;
+    constexpr size_t kPerBlock = 80, kOthers = 128;
     return (layerwise_.size() + refiner_.size() + blocks_.size()) * kPerBlock + kOthers;
 }
 

@@ -2,7 +2,7 @@
 
 #include "checkpoint/values/dequantize.h"
 #include "checkpoint/values/read_values.h"
-#include "sd-ggml-ops.h"
+#include "nn/operators.h"
 
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ ggml_tensor * Qwen3Vl::layer(Graph & g, const Layer & l, ggml_tensor * x, const 
     ggml_tensor * y = rms_norm(g, x, l.input_norm, eps);
     const auto rotated = [&](const Linear & projection, ggml_tensor * norm) {
         ggml_tensor * heads = rms_norm(g, split_heads(g, linear(g, projection, y), head_dim), norm, eps);
-        return checked(ggml_ext_rope_apply(ctx, heads, in.rope, false));
+        return rope_apply(g, heads, in.rope, false);
     };
     ggml_tensor * q = rotated(l.q, l.q_norm);
     ggml_tensor * k = rotated(l.k, l.k_norm);

@@ -1,6 +1,6 @@
 #include "models/wan_vae/model.h"
 
-#include "sd-ggml-ops.h"
+#include "nn/operators.h"
 
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr float kNormEps = 1e-12f;
 
 ggml_tensor * channel_norm(Graph & g, ggml_tensor * x, ggml_tensor * gamma, bool silu) {
-    return checked(ggml_ext_channel_rms_norm(g.ctx(), x, gamma, kNormEps, silu));
+    return channel_rms_norm(g, x, gamma, kNormEps, silu);
 }
 
 } // namespace

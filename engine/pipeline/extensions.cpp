@@ -1,0 +1,36 @@
+#include "pipeline/extensions.h"
+
+#include "base/error.h"
+#include "ggml-ext-tools.h"
+#include "sd-ggml-ops.h"
+
+#include <memory>
+
+namespace sd {
+
+void add_operators(ggml_backend_dev_t device) {
+    if (sd_ggml_register_extensions(device) == GGML_EXT_SUCCESS) return;
+    throw Error(std::string("the operators of ") + ggml_backend_dev_name(device) +
+                " cannot be registered: " + ggml_reason());
+}
+
+std::string ggml_reason() { return ggml_ext_last_message(); }
+
+std::string explain_graph(ggml_backend_sched_t scheduler, ggml_cgraph * graph, bool json) {
+    const std::unique_ptr<char, decltype(&ggml_ext_text_free)> text(
+        ggml_ext_explain(scheduler, graph, json ? GGML_EXT_FORMAT_JSON : GGML_EXT_FORMAT_TEXT),
+        ggml_ext_text_free);
+    if (text == nullptr) throw Error("the graph cannot be explained: " + ggml_reason());
+    return text.get();
+}
+
+void begin_trace(const std::string & file) {
+    if (ggml_ext_trace_begin(file.c_str()) == GGML_EXT_SUCCESS) return;
+    throw Error({"E_FILE", file, {}, "the trace cannot be written", {}});
+}
+
+void end_trace() {
+    if (ggml_ext_trace_end() != GGML_EXT_SUCCESS) throw Error("the trace could not be written");
+}
+
+} // namespace sd
