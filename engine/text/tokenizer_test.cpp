@@ -19,8 +19,7 @@ Vocabulary small() {
     Vocabulary v;
     v.source = "small";
     v.tokens = byte_symbols();
-    for (const char * merge : {"a b", "ab c", "b c", "\xc4\xa0 a",
-                               "\xc4\xa0 ab"}) {
+    for (const char * merge : {"a b", "ab c", "b c", "\xc4\xa0 a", "\xc4\xa0 ab"}) {
         v.merges.push_back(merge);
         std::string token(merge);
         token.erase(token.find(' '), 1);
