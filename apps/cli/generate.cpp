@@ -9,8 +9,10 @@
 #include "apps/cli/output_name.h"
 #include "stable-diffusion.h"
 
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -115,8 +117,46 @@ sd_ctx_params_t context_params_of(const Arguments & a) {
     return c;
 }
 
+// Files that are one file, also by way of links.
+bool same_file(const std::string & a, const std::string & b) {
+    namespace fs = std::filesystem;
+    const auto place = [](const std::string & p) { return fs::path(std::u8string(p.begin(), p.end())); };
+    std::error_code problem;
+    if (fs::equivalent(place(a), place(b), problem) && !problem)
+        return fs::is_regular_file(place(a), problem);
+    return fs::absolute(place(a), problem).lexically_normal() ==
+           fs::absolute(place(b), problem).lexically_normal();
+}
+
+// Nothing is written over what is read, and nothing over another result.
+bool check_distinct(const Arguments & a, std::string & error) {
+    std::vector<std::string> taken = {a.model, a.diffusion_model, a.llm,
+                                      a.vae,   a.tokenizer,       a.init_image,
+                                      a.mask,  a.prompt_file,     a.negative_prompt_file};
+    std::vector<std::string> outputs = {a.dump_tensors, a.explain, a.trace,
+                                        a.preview == "none" ? "" : a.preview_path};
+    // The names of a batch differ in their number; its first one stands for all.
+    outputs.insert(outputs.begin(), output_name(a.output, 0, a.batch_count, a.output_begin_idx));
+    for (const std::string & output : outputs) {
+        for (const std::string & other : taken) {
+            if (output.empty() || other.empty() || !same_file(output, other)) continue;
+            error = output + ": would be written over, but it is also used for something else";
+            return false;
+        }
+        taken.push_back(output);
+    }
+    return true;
+}
+
 // Before hours of work, whether its results can be kept.
 bool check_outputs(const Arguments & a, const Inputs & in, std::string & error) {
+    std::error_code problem;
+    const std::filesystem::path output(std::u8string(a.output.begin(), a.output.end()));
+    if (a.output.ends_with('/') || std::filesystem::is_directory(output, problem)) {
+        error = a.output + ": is a folder (name a file in it)";
+        return false;
+    }
+    if (!check_distinct(a, error)) return false;
     std::set<std::string> folders;
     for (int i = 0; i < a.batch_count; ++i) {
         const std::string path = output_name(a.output, i, a.batch_count, a.output_begin_idx);

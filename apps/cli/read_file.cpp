@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <new>
 
@@ -19,11 +20,16 @@ std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB
 
 bool read_file(const std::string & path, size_t most, std::vector<uint8_t> & bytes, std::string & error) {
     bytes.clear();
-    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
     const auto fail = [&](const std::string & cause) {
         error = path + ": " + cause;
         return false;
     };
+    // A pipe nobody writes to would be waited for, and a device need not end.
+    std::error_code problem;
+    const std::filesystem::path place(std::u8string(path.begin(), path.end()));
+    if (std::filesystem::exists(place, problem) && !std::filesystem::is_regular_file(place, problem))
+        return fail("is not a regular file");
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (file == nullptr) return fail(std::string("cannot be read: ") + std::strerror(errno));
     try {
         // By pieces: pipes have no length, and a length can be a lie.

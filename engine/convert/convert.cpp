@@ -52,7 +52,7 @@ TypeRules rules_of(const ConvertRequest & request) {
              {},
              "--type " + printable(request.type, 40) +
                  ": a layer format and no type; converting keeps layers in such formats and makes none",
-             "-M quantize does"});
+             "making them is a quantizer's job, which is not built yet"});
     return TypeRules::parse(request.type, request.rules);
 }
 

@@ -45,8 +45,8 @@ class Planner {
         throw checkpoint_.error(*first->weight, "E_TYPE",
                                 (n == 1 ? "is a layer" : "is the first of " + std::to_string(n) + " layers") +
                                     std::string(" in an INT8 or INT4 ConvRot format, which GGUF cannot hold"),
-                                "convert to a .safetensors file, which keeps them as they are; "
-                                "writing such layers anew is what -M quantize does");
+                                "name the output *.safetensors, which keeps them as they are; "
+                                "making such layers is a quantizer's job, which is not built yet");
     }
 
     // What a scaled layer is to become; nothing: it stays.

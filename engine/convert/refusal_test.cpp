@@ -68,9 +68,9 @@ TEST_F(ConvertRefusal, int8_and_int4_layers_in_gguf) {
     TestModel one = test::int8_layer(16, 16, R"({"format":"int8_tensorwise"})");
     put_model("one.safetensors", one);
     const std::string rest =
-        " in an INT8 or INT4 ConvRot format, which GGUF cannot hold (convert to a "
-        ".safetensors file, which keeps them as they are; writing such layers anew is what "
-        "-M quantize does)";
+        " in an INT8 or INT4 ConvRot format, which GGUF cannot hold (name the output "
+        "*.safetensors, which keeps them as they are; making such layers is a quantizer's job, which is not "
+        "built yet)";
     EXPECT_EQ(refused("one.safetensors", "out.gguf", "f16"),
               "one.safetensors: tensor l.weight: is a layer" + rest);
     one.add("k.weight", "I8", {4, 8}).floats("k.weight_scale", {4}, {1, 1, 1, 1});
@@ -78,11 +78,10 @@ TEST_F(ConvertRefusal, int8_and_int4_layers_in_gguf) {
     EXPECT_EQ(refused("two.safetensors", "out.gguf", "f16"),
               "two.safetensors: tensor k.weight: is the first of 2 layers" + rest);
     for (const char * type : {"int8_tensorwise", "convrot_w4a4", "int8_convrot", "float8_e4m3fn"})
-        EXPECT_EQ(
-            refused("one.safetensors", "out.safetensors", type),
-            std::string("--type ") + type +
-                ": a layer format and no type; converting keeps layers in such formats and makes none (-M "
-                "quantize does)");
+        EXPECT_EQ(refused("one.safetensors", "out.safetensors", type),
+                  std::string("--type ") + type +
+                      ": a layer format and no type; converting keeps layers in such formats and makes none "
+                      "(making them is a quantizer's job, which is not built yet)");
 }
 
 TEST_F(ConvertRefusal, small_floats_in_gguf_need_a_type) {

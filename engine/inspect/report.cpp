@@ -86,6 +86,22 @@ void add_layers(const Checkpoint & checkpoint, const QuantModules & quants, Insp
     report.types = types.sorted();
 }
 
+// Nothing when at least one model of the files is one this program runs.
+std::optional<Error> not_run(const InspectReport & report) {
+    const auto runs = [](const FoundModel & m) { return m.runs; };
+    if (std::any_of(report.models.begin(), report.models.end(), runs)) return std::nullopt;
+    const std::string known = "it runs Krea 2, Qwen3-VL text encoders and the Wan 2.1 VAE";
+    const std::string & path = report.files.front().path;
+    if (report.models.empty())
+        return Error({"E_MODEL", path, {}, "holds no model this program knows", known});
+    const FoundModel & m = report.models.front();
+    return Error({"E_MODEL",
+                  path,
+                  {},
+                  "holds " + m.title + " (" + role_name(m.role) + "), which this program does not run",
+                  known});
+}
+
 } // namespace
 
 InspectReport inspect(const Checkpoint & checkpoint, const QuantOptions & options) {
@@ -111,6 +127,7 @@ InspectReport inspect(const Checkpoint & checkpoint, const QuantOptions & option
     add_layers(checkpoint, quants, report);
     try {
         report.models = find_models(checkpoint, quants);
+        if (!report.problem) report.problem = not_run(report);
     } catch (const Error & error) {
         if (!report.problem) report.problem = error;
     }

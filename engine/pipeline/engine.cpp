@@ -16,8 +16,10 @@ std::string title_of(const std::string & path) {
     try {
         Checkpoint alone;
         alone.add(path);
-        const std::vector<FoundModel> found = find_models(alone, {});
-        if (!found.empty()) return "a " + found.front().title + " " + role_name(found.front().role);
+        const std::vector<FoundModel> found = find_models(alone, find_quant_modules(alone));
+        if (found.empty()) return "no model this program knows";
+        const std::string title = found.front().title, role = role_name(found.front().role);
+        return "a " + title + (title.ends_with(role) ? "" : " " + role);
     } catch (const Error &) {
         // It was readable a moment ago; whatever this is, the caller's message says enough.
     }

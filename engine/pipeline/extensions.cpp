@@ -1,6 +1,7 @@
 #include "pipeline/extensions.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "ggml-ext-tools.h"
 #include "sd-ggml-ops.h"
 
@@ -8,7 +9,19 @@
 
 namespace sd {
 
+namespace {
+
+// What the runtime says is for those who ask for details: its reasons reach people as the engine's errors.
+void to_debug(ggml_log_level, const char * text, void *) {
+    std::string line(text);
+    while (!line.empty() && line.back() == '\n') line.pop_back();
+    if (!line.empty()) log_debug(line);
+}
+
+} // namespace
+
 void add_operators(ggml_backend_dev_t device) {
+    ggml_log_set(to_debug, nullptr);
     if (sd_ggml_register_extensions(device) == GGML_EXT_SUCCESS) return;
     throw Error(std::string("the operators of ") + ggml_backend_dev_name(device) +
                 " cannot be registered: " + ggml_reason());

@@ -6,6 +6,7 @@
 #include "sampling/img2img.h"
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace sd {
@@ -75,6 +76,7 @@ Plan Plan::of(const Request & r) {
     plan.scheduler = resolve_scheduler(sampler, r.scheduler);
     plan.sigmas = sigmas_of(r, plan);
     plan.uncond = Guidance(r.cfg_scale, int(plan.sigmas.size()) - 1, plan.extra).ever_needs_uncond();
+    if (r.seed > std::numeric_limits<int64_t>::max() - r.batch) refuse("the seed is too large for the batch");
     plan.seed = drawn_seed(r.seed);
     return plan;
 }

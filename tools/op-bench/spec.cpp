@@ -63,6 +63,9 @@ ggml_tensor * strided(ggml_context * ctx, const Operand & o) {
         const auto steps = size_t(d == 0 ? ne[i] / ggml_blck_size(o.type) : ne[i]) - 1;
         if (nb[i] > kMaxBytes || (steps > 0 && nb[i] > kMaxBytes / steps))
             throw Failure(operand_text(o) + " reaches over more memory than any machine has");
+        // By distance, each dimension lies outside those before it; else elements would be shared.
+        if (steps > 0 && i > 0 && nb[i] < bytes + type_size)
+            throw Failure(operand_text(o) + " has strides by which its elements overlap");
         bytes += steps * nb[i];
         if (i > 0 && nb[i] % type_size != 0)
             throw Failure(operand_text(o) + " has strides of no whole elements");

@@ -43,6 +43,9 @@ ModelTable::ModelTable(const Checkpoint & checkpoint, const QuantModules & quant
 
     for (const TensorInfo & info : checkpoint.tensors()) {
         if (!info.name.starts_with(prefix) || companions.count(&info) != 0) continue;
+        // Without a prefix, what was given as another part is not meant.
+        const Component given = checkpoint.files()[size_t(info.file)].component;
+        if (prefix.empty() && given != Component::model) continue;
         ModelTensor tensor = {&info, nullptr, info.shape};
         if (const auto found = quantized.find(&info); found != quantized.end()) {
             tensor.quant = found->second;
@@ -56,6 +59,14 @@ ModelTable::ModelTable(const Checkpoint & checkpoint, const QuantModules & quant
     }
 }
 
+const std::string & ModelTable::path() const {
+    std::map<int, size_t> counts;
+    for (const auto & [name, tensor] : tensors_) ++counts[tensor.info->file];
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto & a, const auto & b) { return a.second < b.second; });
+    return checkpoint_->files()[most != counts.end() ? size_t(most->first) : 0].file.path();
+}
+
 const ModelTensor * ModelTable::find(std::string_view name) const {
     const auto found = tensors_.find(name);
     return found != tensors_.end() ? &found->second : nullptr;
@@ -63,8 +74,7 @@ const ModelTensor * ModelTable::find(std::string_view name) const {
 
 const ModelTensor & ModelTable::get(std::string_view name) const {
     if (const ModelTensor * tensor = find(name)) return *tensor;
-    throw Error(
-        {"E_TENSOR_MISSING", checkpoint_->files().front().file.path(), std::string(name), "is missing", {}});
+    throw Error({"E_TENSOR_MISSING", path(), std::string(name), "is missing", {}});
 }
 
 int64_t ModelTable::size(std::string_view name, int rank, int dimension) const {
@@ -94,7 +104,7 @@ int ModelTable::count_blocks(std::string_view before) const {
     for (int i = 0; i < count; ++i) {
         if (numbers.count(i) != 0) continue;
         throw Error({"E_TENSOR_MISSING",
-                     checkpoint_->files().front().file.path(),
+                     path(),
                      {},
                      "block " + std::string(before) + std::to_string(i) + " of " + std::to_string(count) +
                          " is missing",
@@ -137,7 +147,7 @@ void require_complete(const ModelTable & table, const TableCheck & check, std::s
     }
     if (check.missing.size() > kNamed) names += ", ...";
     throw Error({"E_TENSOR_MISSING",
-                 table.checkpoint().files().front().file.path(),
+                 table.path(),
                  {},
                  std::to_string(check.missing.size()) + " tensors of a " + std::string(model) +
                      " are missing: " + names,

@@ -55,6 +55,9 @@ class ModelTable {
     // An Error about a tensor of this model.
     Error error(const ModelTensor & tensor, std::string cause, std::string advice = {}) const;
 
+    // The file most of its tensors are in, for messages about the model as a whole.
+    const std::string & path() const;
+
   private:
     const Checkpoint * checkpoint_;
     std::map<std::string, ModelTensor, std::less<>> tensors_;
