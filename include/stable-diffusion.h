@@ -43,8 +43,9 @@ enum sd_log_level_t { SD_LOG_DEBUG, SD_LOG_INFO, SD_LOG_WARN, SD_LOG_ERROR };
 typedef void (*sd_log_cb_t)(enum sd_log_level_t level, const char * text, void * data);
 SD_API void sd_set_log_callback(sd_log_cb_t callback, void * data);
 
-// Long work tells how far it is: `done` of `total` units (bytes, steps) of what `what` names. Returning false
-// stops the work as soon as possible; it then fails with the message "cancelled".
+// Long work tells how far it is: `done` of `total` units of what `what` names. Units are bytes where it
+// begins with "loading", "converting" or "saving", else steps, tiles or texts. From any thread, one call at a
+// time. Returning false stops the work as soon as possible; it then fails with the message "cancelled".
 typedef bool (*sd_work_cb_t)(const char * what, uint64_t done, uint64_t total, void * data);
 
 // Why the last call of this thread that failed did so: `FILE: tensor NAME: cause (what to do)`. Valid until
@@ -186,7 +187,7 @@ SD_API void sd_ctx_params_init(sd_ctx_params_t * params);
 SD_API void sd_img_gen_params_init(sd_img_gen_params_t * params);
 
 typedef struct {
-    // Each may be NULL. They are called from the thread that generates.
+    // Each may be NULL. All but progress are called from the thread that generates.
     sd_work_cb_t progress;
     // A finished picture, as soon as there is one; `image` is freed after the call. The seed is the picture's
     // own.

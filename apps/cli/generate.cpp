@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -42,7 +43,8 @@ void save(int index, int64_t seed, const sd_image_t * image, void * data) {
 }
 
 bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
-    static_cast<Job *>(data)->progress.show(what, done, total);
+    const bool bytes = std::string_view(what).starts_with("loading");
+    static_cast<Job *>(data)->progress.show(what, done, total, bytes ? Unit::bytes : Unit::steps);
     // A signal before the engine began would otherwise be forgotten.
     return Interrupt::signal() == 0;
 }

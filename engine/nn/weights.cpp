@@ -215,7 +215,15 @@ void Weights::place_mapped() {
     }
 }
 
-void Weights::load(const ParallelOptions & options) {
+void Weights::load(const ParallelOptions & given) {
+    ParallelOptions options = given;
+    uint64_t done = 0;
+    if (options_.progress) {
+        options.progress = [&, total = bytes_allocated()](uint64_t more) {
+            done += more;
+            options_.progress(done, total);
+        };
+    }
     for (const auto & [name, tensor] : table_.tensors()) {
         if (tensor.quant != nullptr) check_scale_values(table_.checkpoint(), *tensor.quant);
     }

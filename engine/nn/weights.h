@@ -27,6 +27,9 @@ class Weights {
         // The type a matrix is wanted in, given what it is stored as; empty: natural_type. Quantized modules
         // are not asked about.
         std::function<ggml_type(const TensorInfo &)> type_of;
+        // How far loading is, in bytes of memory; from any of its threads, one call at a time. Empty: not
+        // told.
+        std::function<void(uint64_t done, uint64_t total)> progress;
     };
 
     // The table must live longer.

@@ -60,7 +60,7 @@ std::vector<float> Engine::encode_image(const Request & request, const Plan & pl
     }
     if (encoder_ == nullptr) {
         encoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::encoder, runner_,
-                                                 weight_options(), loading(callbacks, "VAE"));
+                                                 weight_options(callbacks, "loading the VAE"), loading());
     }
     Autoencoder::Run run;
     run.tiling = request.tiling;
@@ -75,7 +75,7 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
                     const Callbacks & callbacks, Watch & watch) {
     if (decoder_ == nullptr) {
         decoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::decoder, runner_,
-                                                 weight_options(), loading(callbacks, "VAE"));
+                                                 weight_options(callbacks, "loading the VAE"), loading());
     }
     Autoencoder::Run run;
     run.tiling = decode_tiling(request, plan, *decoder_);

@@ -103,27 +103,33 @@ void Engine::check_match() const {
                  "the two files do not belong together"});
 }
 
-Weights::Options Engine::weight_options() const {
+Weights::Options Engine::weight_options(const Callbacks & callbacks, const char * what) {
     Weights::Options o;
     o.buffer_type = runner_.weight_memory();
     o.map = options_.map;
     o.type_of = [this](const TensorInfo & tensor) { return options_.types.target_type(tensor); };
+    if (!callbacks.progress) return o;
+    o.progress = [this, &callbacks, what](uint64_t done, uint64_t total) {
+        // Small parts are there before anybody reads that they come.
+        constexpr uint64_t kWorthTelling = 256 << 20;
+        if (total >= kWorthTelling && !callbacks.progress(what, done, total)) cancel_ = true;
+    };
     return o;
 }
 
-ParallelOptions Engine::loading(const Callbacks & callbacks, const char *) const {
+ParallelOptions Engine::loading() const {
     ParallelOptions o;
     o.threads = runner_.threads();
     o.cancel = &cancel_;
-    (void)callbacks;
     return o;
 }
 
 Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks,
                                         Watch & watch) {
     if (text_ == nullptr) {
-        text_ = std::make_unique<TextEncoder>(*text_table_, runner_, options_.tokenizer, weight_options(),
-                                              loading(callbacks, "text encoder"));
+        text_ =
+            std::make_unique<TextEncoder>(*text_table_, runner_, options_.tokenizer,
+                                          weight_options(callbacks, "loading the text encoder"), loading());
     }
     const uint64_t prompts = uncond ? 2 : 1;
     const auto tell = [&](uint64_t done) {

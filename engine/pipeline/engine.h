@@ -55,8 +55,8 @@ class Engine {
 
     const FoundModel & part(ModelRole role, const char * option, const std::string & file) const;
     void check_match() const;
-    Weights::Options weight_options() const;
-    ParallelOptions loading(const Callbacks & callbacks, const char * what) const;
+    Weights::Options weight_options(const Callbacks & callbacks, const char * what);
+    ParallelOptions loading() const;
     void plan_memory(const Plan & plan, int64_t tokens) const;
     void write_explanation(const std::string & path, const Plan & plan, int64_t tokens) const;
 

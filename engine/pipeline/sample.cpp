@@ -145,8 +145,8 @@ void Engine::write_explanation(const std::string & path, const Plan & plan, int6
 void Engine::make_pictures(const Request & request, const Plan & plan, const Contexts & contexts,
                            const std::vector<float> & init, const Callbacks & callbacks, Watch & watch) {
     if (diffusion_ == nullptr) {
-        diffusion_ = std::make_unique<Diffusion>(*diffusion_table_, runner_, weight_options(),
-                                                 loading(callbacks, "diffusion model"));
+        diffusion_ = std::make_unique<Diffusion>(
+            *diffusion_table_, runner_, weight_options(callbacks, "loading the diffusion model"), loading());
     }
     const Diffusion::Prompt cond = diffusion_->prepare(contexts.cond, "cond", watch, &cancel_);
     std::optional<Diffusion::Prompt> uncond;
