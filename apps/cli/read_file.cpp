@@ -27,6 +27,7 @@ bool read_file(const std::string & path, size_t most, std::vector<uint8_t> & byt
     // A pipe nobody writes to would be waited for, and a device need not end.
     std::error_code problem;
     const std::filesystem::path place(std::u8string(path.begin(), path.end()));
+    if (std::filesystem::is_directory(place, problem)) return fail("is a folder (name a file in it)");
     if (std::filesystem::exists(place, problem) && !std::filesystem::is_regular_file(place, problem))
         return fail("is not a regular file");
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);

@@ -228,7 +228,7 @@ TEST_F(ImageFile, what_is_no_picture_is_refused) {
     EXPECT_EQ(refusal(put("a.png", "hello")), "is no PNG, JPEG or WebP file");
     EXPECT_EQ(refusal(put("a.png", "RIFF")), "is no PNG, JPEG or WebP file");
     EXPECT_EQ(refusal(path("none.png")), "cannot be read: No such file or directory");
-    EXPECT_EQ(refusal(folder_.string()), "cannot be read: Is a directory");
+    EXPECT_EQ(refusal(folder_.string()), "is a folder (name a file in it)");
 }
 
 TEST_F(ImageFile, pictures_a_format_cannot_hold_are_refused_before_and_after) {
