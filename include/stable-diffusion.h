@@ -115,8 +115,6 @@ SD_API bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t progress
 
 enum rng_type_t { STD_DEFAULT_RNG, CUDA_RNG, CPU_RNG, RNG_TYPE_COUNT };
 
-enum preview_t { PREVIEW_NONE, PREVIEW_PROJ, PREVIEW_COUNT };
-
 // Samplers and schedulers are named as on the command line ("euler", "simple"): sd_sampler_name lists them.
 // NULL beyond the last one. Those that exist and cannot be used for the models here are not listed.
 SD_API const char * sd_sampler_name(int i);

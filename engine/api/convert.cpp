@@ -19,7 +19,7 @@ extern "C" bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t prog
             request.progress = [&](const char * what, uint64_t done, uint64_t total) {
                 return progress(what, done, total, data);
             };
-        sd::convert(sd::open_checkpoint(params->files), request);
+        sd::convert(sd::open_model(sd::paths_of(params->files)), request);
         return true;
     });
 }

@@ -5,19 +5,8 @@
 
 namespace sd {
 
-Checkpoint open_checkpoint(const sd_model_files_t & files) {
-    const std::pair<const char *, Component> given[] = {
-        {files.model, Component::model},
-        {files.diffusion_model, Component::diffusion},
-        {files.llm, Component::llm},
-        {files.vae, Component::vae},
-    };
-    Checkpoint checkpoint;
-    for (const auto & [path, component] : given) {
-        if (!text_of(path).empty()) checkpoint.add(path, component);
-    }
-    if (checkpoint.files().empty()) throw Error("no model file is given");
-    return checkpoint;
+ModelPaths paths_of(const sd_model_files_t & files) {
+    return {text_of(files.model), text_of(files.diffusion_model), text_of(files.llm), text_of(files.vae)};
 }
 
 QuantOptions quant_options(const sd_load_params_t & params) {
@@ -34,7 +23,7 @@ extern "C" bool sd_inspect(const sd_load_params_t * params, sd_inspect_format_t 
     return sd::at_boundary(false, [&] {
         if (params == nullptr || report == nullptr) throw sd::Error("sd_inspect: no parameters");
         *report = nullptr;
-        const sd::Checkpoint checkpoint = sd::open_checkpoint(params->files);
+        const sd::Checkpoint checkpoint = sd::open_model(sd::paths_of(params->files));
         const sd::InspectReport found = sd::inspect(checkpoint, sd::quant_options(*params));
         *report =
             sd::new_text(format == SD_INSPECT_JSON ? sd::inspect_json(found)

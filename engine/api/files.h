@@ -1,4 +1,4 @@
-// From the file names a caller gives to an opened checkpoint.
+// What a caller gives about files, as the engine takes it.
 #pragma once
 
 #include "checkpoint/checkpoint.h"
@@ -7,8 +7,7 @@
 
 namespace sd {
 
-// Throws Error when none is given, or one cannot be read.
-Checkpoint open_checkpoint(const sd_model_files_t & files);
+ModelPaths paths_of(const sd_model_files_t & files);
 
 QuantOptions quant_options(const sd_load_params_t & params);
 

@@ -1,4 +1,5 @@
 #include "api/boundary.h"
+#include "api/files.h"
 #include "base/physical_cores.h"
 #include "pipeline/engine.h"
 #include "pipeline/extensions.h"
@@ -114,10 +115,7 @@ Callbacks callbacks_of(const sd_gen_callbacks_t & c, std::vector<Picture> * kept
 
 EngineOptions options_of(const sd_ctx_params_t & p) {
     EngineOptions o;
-    o.model = text_of(p.files.model);
-    o.diffusion_model = text_of(p.files.diffusion_model);
-    o.llm = text_of(p.files.llm);
-    o.vae = text_of(p.files.vae);
+    o.files = paths_of(p.files);
     o.tokenizer = text_of(p.tokenizer);
     o.threads = p.n_threads;
     o.assume_int8_group = p.assume_int8_group;

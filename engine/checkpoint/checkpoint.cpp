@@ -140,4 +140,17 @@ Error Checkpoint::error(const TensorInfo & tensor, std::string code, std::string
         {std::move(code), file_of(tensor).path(), stored_name(tensor), std::move(cause), std::move(advice)});
 }
 
+Checkpoint open_model(const ModelPaths & paths) {
+    const std::pair<const std::string &, Component> given[] = {{paths.model, Component::model},
+                                                               {paths.diffusion_model, Component::diffusion},
+                                                               {paths.llm, Component::llm},
+                                                               {paths.vae, Component::vae}};
+    Checkpoint checkpoint;
+    for (const auto & [path, component] : given) {
+        if (!path.empty()) checkpoint.add(path, component);
+    }
+    if (!checkpoint.files().empty()) return checkpoint;
+    throw Error({"E_ARGUMENT", {}, {}, "no model file is given", "-m FILE or --diffusion-model FILE"});
+}
+
 } // namespace sd

@@ -56,4 +56,12 @@ class Checkpoint {
     std::map<std::pair<int, std::string>, std::string> stored_names_;
 };
 
+// A model as files: one that holds everything, or its parts. Empty: not given.
+struct ModelPaths {
+    std::string model, diffusion_model, llm, vae;
+};
+
+// All that are given; none is an Error.
+Checkpoint open_model(const ModelPaths & paths);
+
 } // namespace sd

@@ -5,13 +5,10 @@
 namespace sd {
 namespace {
 
-// The product without bias.
 ggml_tensor * product(Graph & g, const Linear & l, ggml_tensor * x, ggml_tensor * bias) {
     if (l.kind != Linear::Kind::floats) return integer_product(g, l, g.packed(x, l.group), bias);
-    ggml_context * ctx = g.ctx();
-    ggml_tensor * y = ggml_mul_mat(ctx, l.weight, x);
-    if (l.scale != nullptr) y = ggml_mul(ctx, y, l.scale);
-    return bias != nullptr ? ggml_add(ctx, y, bias) : y;
+    ggml_tensor * y = ggml_mul_mat(g.ctx(), l.weight, x);
+    return bias != nullptr ? ggml_add(g.ctx(), y, bias) : y;
 }
 
 } // namespace

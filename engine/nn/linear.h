@@ -20,8 +20,7 @@ struct Linear {
     int64_t n = 0, k = 0;
     int group = 1; // of the rotation
     ggml_tensor * weight = nullptr;
-    // F32 [N]. Floats that came with a scale (FP8): F32 [N] or [1], the product is multiplied by it.
-    ggml_tensor * scale = nullptr;
+    ggml_tensor * scale = nullptr;    // int8, w4a4: F32 [N]
     ggml_tensor * codebook = nullptr; // w4a8: F32 [16], F32 [N], I8 [K / 16, N] of E4M3 bytes
     ggml_tensor * channel = nullptr;
     ggml_tensor * relative = nullptr;

@@ -10,14 +10,13 @@
 namespace sd {
 namespace {
 
-// A few tensors for each of a few thousand modules.
-constexpr size_t kMostTensors = 65536;
-
 // Matrices below this are not worth a page fault; they are read.
 constexpr uint64_t kMapBytes = 64 * 1024;
 
-ggml_context_ptr descriptions() {
-    ggml_context_ptr ctx(ggml_init({kMostTensors * ggml_tensor_overhead(), nullptr, true}));
+// Room for all tensors of a model: a quantized module has up to four besides its bias.
+ggml_context_ptr descriptions(const ModelTable & table) {
+    const size_t most = 4 * table.tensors().size() + 1;
+    ggml_context_ptr ctx(ggml_init({most * ggml_tensor_overhead(), nullptr, true}));
     if (ctx == nullptr) throw std::bad_alloc();
     return ctx;
 }
@@ -39,8 +38,8 @@ uint64_t alignment_of(ggml_type type) {
 } // namespace
 
 Weights::Weights(const ModelTable & table, Options options)
-    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions()),
-      mapped_ctx_(descriptions()) {
+    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions(table)),
+      mapped_ctx_(descriptions(table)) {
     options_.map = options_.map && ggml_backend_buft_is_host(options_.buffer_type);
 }
 
@@ -80,25 +79,17 @@ ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std
                      });
 }
 
-ggml_tensor * Weights::small(const ModelTensor & tensor, const std::vector<int64_t> & shape, float plus) {
-    const Checkpoint & checkpoint = table_.checkpoint();
-    const TensorInfo & info = *tensor.info;
-    return allocated(
-        GGML_TYPE_F32, shape, info.name, [&checkpoint, &info, plus](void * out, const ParallelOptions & o) {
-            read_values(checkpoint, info, GGML_TYPE_F32, {}, out, o);
-            auto * values = static_cast<float *>(out);
-            if (plus != 0.0f)
-                std::for_each(values, values + info.elements(), [plus](float & v) { v += plus; });
-        });
-}
-
 ggml_tensor * Weights::vector(const std::string & name, float plus) {
-    return small(table_.get(name), {table_.elements(name)}, plus);
-}
-
-ggml_tensor * Weights::array(const std::string & name) {
-    const ModelTensor & tensor = table_.get(name);
-    return small(tensor, tensor.shape, 0.0f);
+    const Checkpoint & checkpoint = table_.checkpoint();
+    const TensorInfo & info = *table_.get(name).info;
+    return allocated(GGML_TYPE_F32, {info.elements()}, info.name,
+                     [&checkpoint, &info, plus](void * out, const ParallelOptions & o) {
+                         read_values(checkpoint, info, GGML_TYPE_F32, {}, out, o);
+                         auto * values = static_cast<float *>(out);
+                         if (plus != 0.0f)
+                             std::for_each(values, values + info.elements(),
+                                           [plus](float & v) { v += plus; });
+                     });
 }
 
 ggml_tensor * Weights::per_row(const TensorInfo & info, int64_t n) {

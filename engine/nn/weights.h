@@ -39,9 +39,6 @@ class Weights {
 
     // A small tensor as F32, flattened to [elements]; `plus` is added to each (norms stored around zero).
     ggml_tensor * vector(const std::string & name, float plus = 0.0f);
-    // The same with its dimensions.
-    ggml_tensor * array(const std::string & name);
-
     // A dense layer: `module`.weight, its bias if there is one, its scales.
     Linear linear(const std::string & module);
 
@@ -71,7 +68,6 @@ class Weights {
     ggml_tensor * allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
                             Fill fill);
     ggml_tensor * stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape);
-    ggml_tensor * small(const ModelTensor & tensor, const std::vector<int64_t> & shape, float plus);
     ggml_tensor * per_row(const TensorInfo & info, int64_t n);
     void integer_layer(const QuantModule & module, Linear & layer);
     void place_mapped();

@@ -81,6 +81,7 @@ std::vector<float> Autoencoder::run(const std::vector<float> & from, int64_t h, 
     std::vector<float> result(size_t(out_channels * h * out * w * out));
     const int tiles = int(rows.tiles.size() * columns.tiles.size());
     int done = 0;
+    if (run.progress) run.progress(done, tiles);
     for (const Tile & y : rows.tiles) {
         for (const Tile & x : columns.tiles) {
             runner_.set(piece.in, cut(from, in_channels, h * in, w * in, y.start * in, x.start * in,

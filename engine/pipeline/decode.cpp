@@ -85,7 +85,6 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
             !callbacks.progress || callbacks.progress("decoding", uint64_t(done), uint64_t(tiles));
         if (!go_on) cancel_ = true;
     };
-    run.progress(0, 1);
     const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
     const std::vector<float> image = decoder_->decode(latent, plan.latent_height, plan.latent_width, run);
     runner_.release();

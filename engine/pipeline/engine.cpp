@@ -28,17 +28,8 @@ std::string title_of(const std::string & path) {
 
 } // namespace
 
-Engine::Engine(const EngineOptions & options) : options_(options), runner_(options.threads) {
-    const std::pair<const std::string &, Component> files[] = {
-        {options.model, Component::model},
-        {options.diffusion_model, Component::diffusion},
-        {options.llm, Component::llm},
-        {options.vae, Component::vae}};
-    for (const auto & [path, component] : files) {
-        if (!path.empty()) checkpoint_.add(path, component);
-    }
-    if (checkpoint_.files().empty())
-        throw Error({"E_ARGUMENT", {}, {}, "no model file is given", "-m FILE or --diffusion-model FILE"});
+Engine::Engine(const EngineOptions & options)
+    : options_(options), checkpoint_(open_model(options.files)), runner_(options.threads) {
     QuantOptions quant;
     quant.assume_int8_group = options.assume_int8_group;
     quants_ = find_quant_modules(checkpoint_, quant);
@@ -47,12 +38,13 @@ Engine::Engine(const EngineOptions & options) : options_(options), runner_(optio
     }
     for (const std::string & w : quants_.warnings) log_warn(w);
     models_ = find_models(checkpoint_, quants_);
-    diffusion_table_.emplace(checkpoint_, quants_,
-                             part(ModelRole::diffusion, "--diffusion-model", options.diffusion_model).prefix,
-                             krea2_name);
-    text_table_.emplace(checkpoint_, quants_, part(ModelRole::text_encoder, "--llm", options.llm).prefix,
-                        qwen3_vl_name);
-    vae_table_.emplace(checkpoint_, quants_, part(ModelRole::vae, "--vae", options.vae).prefix, wan_vae_name);
+    diffusion_table_.emplace(
+        checkpoint_, quants_,
+        part(ModelRole::diffusion, "--diffusion-model", options.files.diffusion_model).prefix, krea2_name);
+    text_table_.emplace(checkpoint_, quants_,
+                        part(ModelRole::text_encoder, "--llm", options.files.llm).prefix, qwen3_vl_name);
+    vae_table_.emplace(checkpoint_, quants_, part(ModelRole::vae, "--vae", options.files.vae).prefix,
+                       wan_vae_name);
     check_match();
 }
 
@@ -66,7 +58,7 @@ const FoundModel & Engine::part(ModelRole role, const char * option, const std::
         if (m.role == role && m.runs) {
             if (!m.missing.empty()) {
                 throw Error({"E_TENSOR_MISSING",
-                             file.empty() ? options_.model : file,
+                             file.empty() ? options_.files.model : file,
                              {},
                              std::to_string(m.missing.size()) + " tensors of " + needed +
                                  " are missing, as " + m.missing.front(),
@@ -80,9 +72,8 @@ const FoundModel & Engine::part(ModelRole role, const char * option, const std::
         }
     }
     if (!file.empty()) throw Error({"E_MODEL", file, {}, "is " + title_of(file), needed + " is needed here"});
-    const std::string in = options_.model.empty() ? "" : options_.model;
     throw Error({"E_ARGUMENT",
-                 in,
+                 options_.files.model,
                  {},
                  "no " + std::string(role_name(role)) + " is given",
                  needed + ": " + option + " FILE"});
@@ -94,7 +85,7 @@ void Engine::check_match() const {
     const auto taps = int64_t(llm.taps().size());
     if (taps == dit.text_layers && llm.hidden == dit.text_dim) return;
     throw Error({"E_MISMATCH",
-                 options_.llm.empty() ? options_.model : options_.llm,
+                 options_.files.llm.empty() ? options_.files.model : options_.files.llm,
                  {},
                  "the text encoder has " + std::to_string(llm.layers) + " layers of width " +
                      std::to_string(llm.hidden) + ", which make " + std::to_string(taps) +

@@ -21,7 +21,7 @@
 namespace sd {
 
 struct EngineOptions {
-    std::string model, diffusion_model, llm, vae; // files; empty: not given
+    ModelPaths files;
     std::string tokenizer;
     int threads = 0; // below 1: one for each physical core
     int assume_int8_group = 0;
@@ -44,10 +44,6 @@ class Engine {
     void cancel() { cancel_ = true; }
 
   private:
-    struct Prompts {
-        Diffusion::Prompt cond;
-        std::optional<Diffusion::Prompt> uncond;
-    };
     struct Contexts {
         TextContext cond;
         std::optional<TextContext> uncond;

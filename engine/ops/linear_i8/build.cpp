@@ -10,22 +10,13 @@
 namespace sd {
 namespace {
 
-// The quantization node that x is a result of, or all of a result under another name; NULL for other tensors.
-const ggml_tensor * packer_of(const ggml_tensor * x) {
-    if (x == nullptr || is_packed_rows(x)) return x;
-    const ggml_tensor * owner = x->view_src;
-    const bool whole = owner != nullptr && is_packed_rows(owner) && x->view_offs == 0 &&
-                       x->type == owner->type && ggml_are_same_shape(x, owner);
-    return whole ? owner : nullptr;
-}
-
 ggml_tensor * build(ggml_context * ctx, ggml_tensor * weight, ggml_tensor * x, ggml_tensor * weight_scale,
                     ggml_tensor * bias, int group, ggml_tensor * x_scale, float factor) {
     LinearI8Attrs attrs = {};
     attrs.group = attrs.packed_group = group == 0 ? 1 : group;
     attrs.factor = factor;
     attrs.kind = LinearI8Input::floats;
-    if (const ggml_tensor * packer = packer_of(x)) {
+    if (const ggml_tensor * packer = packed_rows_of(x)) {
         const auto packed = attrs_of<QuantizeI8ConvrotAttrs>(packer);
         attrs.kind = LinearI8Input::packed;
         attrs.packed_group = packed.group;

@@ -6,21 +6,6 @@
 
 #include <algorithm>
 
-namespace sd {
-namespace {
-
-// The quantization node that x is, or is all of under another name; NULL for other tensors.
-const ggml_tensor * packer_of(const ggml_tensor * x) {
-    if (x == nullptr || is_packed_rows(x)) return x;
-    const ggml_tensor * owner = x->view_src;
-    const bool whole = owner != nullptr && is_packed_rows(owner) && x->view_offs == 0 &&
-                       x->type == owner->type && ggml_are_same_shape(x, owner);
-    return whole ? owner : nullptr;
-}
-
-} // namespace
-} // namespace sd
-
 extern "C" ggml_tensor * ggml_mul_mat_w4_convrot(ggml_context * ctx, ggml_tensor * weight,
                                                  ggml_tensor * input, ggml_tensor * weight_scale,
                                                  ggml_tensor * codebook, ggml_tensor * channel_scale,
@@ -34,7 +19,7 @@ extern "C" ggml_tensor * ggml_mul_mat_w4_convrot(ggml_context * ctx, ggml_tensor
     attrs.group = convrot_group;
     attrs.format = weight_scale != nullptr ? sd::LinearW4Format::w4a4 : sd::LinearW4Format::w4a8;
     // Group 0 fits no weight: activations of unknown origin are refused.
-    if (const ggml_tensor * packer = sd::packer_of(input)) {
+    if (const ggml_tensor * packer = sd::packed_rows_of(input)) {
         const auto packed = sd::attrs_of<sd::QuantizeI8ConvrotAttrs>(packer);
         attrs.packed_group = packed.group;
         std::copy(packed.row_ne, packed.row_ne + 3, attrs.rows);

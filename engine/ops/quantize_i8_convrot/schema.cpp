@@ -97,6 +97,14 @@ bool is_packed_rows(const ggml_tensor * t) {
     return op != nullptr && op == quantize_i8_convrot_op();
 }
 
+const ggml_tensor * packed_rows_of(const ggml_tensor * t) {
+    if (t == nullptr || is_packed_rows(t)) return t;
+    const ggml_tensor * owner = t->view_src;
+    const bool whole = owner != nullptr && is_packed_rows(owner) && t->view_offs == 0 &&
+                       t->type == owner->type && ggml_are_same_shape(t, owner);
+    return whole ? owner : nullptr;
+}
+
 bool is_sound(const ggml_tensor * node, ggml_ext_why_t why) {
     ggml_ext_output made = {GGML_TYPE_F32, {1, 1, 1, 1}};
     if (!infer(node->src, 1, ggml_ext_node_attrs(node), &made, why, nullptr)) return false;

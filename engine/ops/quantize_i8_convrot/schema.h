@@ -40,6 +40,9 @@ ggml_ext_op_t quantize_i8_convrot_op();
 // Whether t is the result of this operator; then its attributes can be read.
 bool is_packed_rows(const ggml_tensor * t);
 
+// The node of this operator that t is, or is all of under another name; NULL for other tensors.
+const ggml_tensor * packed_rows_of(const ggml_tensor * t);
+
 // Whether a node of this operator still is as its builder would make it. Attributes and shapes are plain
 // bytes that a program may change afterwards; kernels compute no node that does not fit.
 bool is_sound(const ggml_tensor * node, ggml_ext_why_t why);
