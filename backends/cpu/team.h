@@ -69,6 +69,24 @@ class Team {
     void * abort_data_;
 };
 
+// Ends a section whose work may take seconds between two of its items. The driving thread, the first of a
+// section, asks the abort callback, as outside of sections; the others see what it was told.
+class SectionStop {
+  public:
+    explicit SectionStop(const Team & team) : team_(team) {}
+
+    // Whether thread `ith` takes no further item.
+    bool asked(int ith) {
+        if (ith == 0 && team_.aborted()) stop_.store(true, std::memory_order_relaxed);
+        return asked();
+    }
+    bool asked() const { return stop_.load(std::memory_order_relaxed); }
+
+  private:
+    const Team & team_;
+    std::atomic<bool> stop_{false};
+};
+
 // Elements of simple work below which a second thread costs more than it saves (a section costs about 1-3
 // us).
 inline constexpr int64_t kParallelGrain = 16 * 1024;

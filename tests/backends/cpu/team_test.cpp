@@ -69,5 +69,18 @@ TEST(team, asks_the_abort_callback_with_its_data) {
     EXPECT_FALSE(Team(1).aborted());
 }
 
+TEST(team, a_section_is_stopped_by_what_its_first_thread_is_told) {
+    bool stop = false;
+    const Team team(
+        4, [](void * data) { return *static_cast<bool *>(data); }, &stop);
+    SectionStop section(team);
+    EXPECT_FALSE(section.asked(0));
+    stop = true;
+    EXPECT_FALSE(section.asked(1)) << "only the driving thread may ask";
+    EXPECT_TRUE(section.asked(0));
+    EXPECT_TRUE(section.asked(1));
+    EXPECT_TRUE(section.asked());
+}
+
 } // namespace
 } // namespace ggml::cpu

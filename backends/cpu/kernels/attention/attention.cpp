@@ -172,15 +172,17 @@ ggml_status flash_attn(const KernelContext & ctx, ggml_tensor * dst) {
     std::byte * threads = ctx.scratch.data() + plan.shared_bytes;
     const Partials partials{reinterpret_cast<float *>(ctx.scratch.data()), int(plan.queries_per_unit), s.dv};
     std::atomic<int64_t> next{0};
+    SectionStop stop(ctx.team);
     ctx.team.run(n_tasks(s, plan, ctx.team.n_threads()), [&](int ith, int) {
         const Carver scratch{reinterpret_cast<float *>(threads + size_t(ith) * plan.thread_bytes)};
-        for (int64_t item = next++; item < plan.n_items(); item = next++) {
+        for (int64_t item = next++; item < plan.n_items() && !stop.asked(ith); item = next++) {
             if (plan.few)
                 run_few(s, plan, item, scratch, partials[item]);
             else
                 run_tiles(s, plan, item, scratch);
         }
     });
+    if (stop.asked()) return GGML_STATUS_ABORTED;
     if (!plan.few) return GGML_STATUS_SUCCESS;
     const Params p = params_of(s);
     const int64_t grain = 1 + kParallelGrain / (plan.n_panels * s.dv + 1);

@@ -127,14 +127,15 @@ struct Job {
     }
 };
 
-// Calls work(item, ith) for every item on the team. Nothing may be thrown through a parallel section; the
-// first message is logged instead.
+// Calls work(item, ith) for every item on the team, until the abort callback says so. Nothing may be thrown
+// through a parallel section; the first message is logged instead.
 template <class Work>
-bool for_items(const Team & team, int64_t n_items, Work && work) {
+ggml_status for_items(const Team & team, int64_t n_items, Work && work) {
     std::atomic<int64_t> next{0};
     std::atomic<bool> ok{true};
+    SectionStop stop(team);
     team.run(int(std::min<int64_t>(n_items, team.n_threads())), [&](int ith, int) {
-        for (int64_t i = next++; i < n_items; i = next++) {
+        for (int64_t i = next++; i < n_items && !stop.asked(ith); i = next++) {
             try {
                 work(i, ith);
             } catch (const std::exception & e) {
@@ -143,7 +144,8 @@ bool for_items(const Team & team, int64_t n_items, Work && work) {
             }
         }
     });
-    return ok;
+    if (!ok) return GGML_STATUS_FAILED;
+    return stop.asked() ? GGML_STATUS_ABORTED : GGML_STATUS_SUCCESS;
 }
 
 bool fits_int(int64_t n) { return n >= 0 && n <= INT32_MAX; }
@@ -161,14 +163,14 @@ ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst) {
     if (strip == nullptr) return GGML_STATUS_FAILED;
     const Job job{s, plan, *strip, {s, plan, *strip}, ctx.scratch.data()};
     std::atomic<bool> finite{true};
-    const bool packed = for_items(ctx.team, plan.n_channel_blocks, [&](int64_t block, int ith) {
+    const ggml_status packed = for_items(ctx.team, plan.n_channel_blocks, [&](int64_t block, int ith) {
         if (!job.pack(block, job.thread_scratch(ith))) finite = false;
     });
-    if (!packed) return GGML_STATUS_FAILED;
-    if (ctx.team.aborted()) return GGML_STATUS_ABORTED;
-    const bool done = for_items(ctx.team, job.n_strips() * plan.n_channel_blocks,
-                                [&](int64_t item, int ith) { job.run(item, job.thread_scratch(ith)); });
-    if (!done) return GGML_STATUS_FAILED;
+    if (packed != GGML_STATUS_SUCCESS) return packed;
+    const ggml_status done =
+        for_items(ctx.team, job.n_strips() * plan.n_channel_blocks,
+                  [&](int64_t item, int ith) { job.run(item, job.thread_scratch(ith)); });
+    if (done != GGML_STATUS_SUCCESS) return done;
     if (!finite && has_borders(s)) exact_outputs(ctx.team, s, Outputs::at_borders);
     return GGML_STATUS_SUCCESS;
 }
