@@ -1,6 +1,7 @@
 #include "inspect/report.h"
 
 #include "gguf.h"
+#include "inspect/parts.h"
 
 #include <algorithm>
 #include <map>
@@ -86,20 +87,32 @@ void add_layers(const Checkpoint & checkpoint, const QuantModules & quants, Insp
     report.types = types.sorted();
 }
 
-// Nothing when at least one model of the files is one this program runs.
+Error incomplete(const InspectReport & report, const FoundModel & m) {
+    const std::string count =
+        std::to_string(m.missing.size()) + (m.missing.size() == 1 ? " tensor of " : " tensors of ");
+    return Error({"E_TENSOR_MISSING",
+                  report.files.size() == 1 ? report.files.front().path : std::string(),
+                  {},
+                  count + title_and_role(m) +
+                      (m.missing.size() == 1 ? " is missing: " : " are missing, as ") + m.missing.front(),
+                  "the file is incomplete"});
+}
+
+// Nothing when at least one model of the files is one this program runs, and none of those lacks anything.
 std::optional<Error> not_run(const InspectReport & report) {
-    const auto runs = [](const FoundModel & m) { return m.runs; };
-    if (std::any_of(report.models.begin(), report.models.end(), runs)) return std::nullopt;
+    bool any = false;
+    for (const FoundModel & m : report.models) {
+        if (m.runs && !m.missing.empty()) return incomplete(report, m);
+        any = any || m.runs;
+    }
+    if (any) return std::nullopt;
     const std::string known = "it runs Krea 2, Qwen3-VL text encoders and the Wan 2.1 VAE";
     const std::string & path = report.files.front().path;
     if (report.models.empty())
         return Error({"E_MODEL", path, {}, "holds no model this program knows", known});
     const FoundModel & m = report.models.front();
-    return Error({"E_MODEL",
-                  path,
-                  {},
-                  "holds " + m.title + " (" + role_name(m.role) + "), which this program does not run",
-                  known});
+    return Error(
+        {"E_MODEL", path, {}, "holds " + title_and_role(m) + ", which this program does not run", known});
 }
 
 } // namespace
@@ -127,7 +140,8 @@ InspectReport inspect(const Checkpoint & checkpoint, const QuantOptions & option
     add_layers(checkpoint, quants, report);
     try {
         report.models = find_models(checkpoint, quants);
-        if (!report.problem) report.problem = not_run(report);
+        const std::optional<Error> wrong = wrong_part(checkpoint, options, report.models);
+        if (!report.problem) report.problem = wrong ? wrong : not_run(report);
     } catch (const Error & error) {
         if (!report.problem) report.problem = error;
     }

@@ -1,5 +1,7 @@
 #include "inspect/report.h"
 
+#include "inspect/parts.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -75,7 +77,7 @@ void add_names(std::string & out, const char * what, const std::vector<std::stri
 }
 
 void add_model(std::string & out, const FoundModel & model) {
-    out += "\n" + model.title + ", " + role_name(model.role);
+    out.append("\n").append(title_and_role(model));
     if (!model.prefix.empty()) out += ", under " + model.prefix;
     if (!model.runs) out += " (this program does not run it)";
     out += "\n";

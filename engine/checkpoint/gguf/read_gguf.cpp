@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "checkpoint/container.h"
 #include "checkpoint/gguf/open_gguf.h"
+#include "checkpoint/limits.h"
 
 #include <algorithm>
 #include <cctype>
@@ -18,6 +19,14 @@ namespace {
 // ComfyUI's converters keep the shape of tensors they had to reshape under this key and the tensor's name.
 constexpr std::string_view kOriginalShape = "comfy.gguf.orig_shape.";
 
+[[noreturn]] void refuse_length(const std::string & most) {
+    throw Error({"E_CONTAINER",
+                 {},
+                 {},
+                 "its metadata has more than " + most + ", the most that is read",
+                 "the file is damaged, or made to mislead"});
+}
+
 struct Reader {
     const File & file;
     std::exception_ptr failure; // of reading the file: no exception may pass through the C API
@@ -25,6 +34,8 @@ struct Reader {
     static size_t read(void * self, void * out, uint64_t offset, size_t bytes) {
         auto & reader = *static_cast<Reader *>(self);
         try {
+            // Tensor data are not asked for, so whatever lies this far is metadata that has no end.
+            if (offset > kMostHeaderBytes) refuse_length(std::to_string(kMostHeaderBytes) + " bytes");
             if (offset >= reader.file.size()) return 0;
             bytes = size_t(std::min<uint64_t>(bytes, reader.file.size() - offset));
             reader.file.read(offset, out, bytes);
@@ -49,7 +60,22 @@ struct Reader {
                  incomplete ? "the file is incomplete: fetch it again" : ""});
 }
 
+// The counts of tensors and pairs, before anything is made for each of them. Whether they fit the file, and
+// whether this is a GGUF file, is for the runtime to say.
+void check_counts(const File & file) {
+    constexpr uint64_t kCounts = 8; // behind the magic number and the version
+    int64_t counts[2] = {};
+    if (file.size() < kCounts + sizeof counts) return;
+    file.read(kCounts, counts, sizeof counts);
+    const int64_t fit = int64_t(std::min<uint64_t>(file.size(), kMostHeaderBytes));
+    for (const int64_t count : counts) {
+        if (count > int64_t(kMostEntries) && count < fit)
+            refuse_length(std::to_string(kMostEntries) + " entries");
+    }
+}
+
 std::shared_ptr<const gguf_context> open(const File & file) {
+    check_counts(file);
     Reader reader{file, nullptr};
     std::string reason;
     std::shared_ptr<const gguf_context> gguf(
@@ -161,6 +187,7 @@ Container read_gguf(const File & file) try {
     for (int64_t i = 0; i < gguf_get_n_tensors(gguf); ++i) {
         TensorInfo tensor;
         tensor.name = gguf_get_tensor_name(gguf, i);
+        check_tensor_name(tensor.name);
         tensor.type = stored_type(gguf_get_tensor_type(gguf, i));
         tensor.shape = shape_of(gguf, i);
         tensor.bytes = gguf_get_tensor_size(gguf, i);

@@ -1,6 +1,7 @@
 // GGUF files through the engine's door: what becomes of right ones, and the exact line for wrong ones.
 #include "base/error.h"
 #include "checkpoint/container.h"
+#include "checkpoint/test_folder.h"
 
 #include "ggml-cpp.h"
 #include "gguf.h"
@@ -226,6 +227,59 @@ TEST(read_gguf, lengths_beyond_the_file_are_refused) {
                           "(the file is incomplete: fetch it again)");
     EXPECT_EQ(refusal(Bytes().header(int64_t(1) << 40, 0).zeros(32)),
               "m.gguf: 1099511627776 tensors cannot be in 32 bytes");
+}
+
+// A sparse file has any size on disk for nothing, so its size bounds nothing.
+class SparseFile : public test::TestFolder {
+  protected:
+    // The line of the refusal for these bytes and a hole behind them.
+    std::string refusal_of(const Bytes & start) const {
+        const std::string text(reinterpret_cast<const char *>(start.data.data()), start.data.size());
+        const std::string name = put("sparse.gguf", text);
+        std::filesystem::resize_file(name, uint64_t(1) << 40);
+        try {
+            read_gguf(File::open(name));
+        } catch (const Error & e) {
+            return std::string(e.what()).substr(name.size() + 2);
+        }
+        return "accepted";
+    }
+};
+
+TEST_F(SparseFile, metadata_that_fill_it_are_refused) {
+    const std::string line = "its metadata has more than 100000000 bytes, the most that is read (the file is "
+                             "damaged, or made to mislead)";
+    const uint64_t most = (uint64_t(1) << 40) - 4096;
+    Bytes b;
+    b.header(0, 1).text("k").value(int32_t(GGUF_TYPE_ARRAY)).value(int32_t(GGUF_TYPE_UINT8)).value(most);
+    EXPECT_EQ(refusal_of(b), line);
+    b = Bytes().header(0, 1).text("k").value(int32_t(GGUF_TYPE_ARRAY)).value(int32_t(GGUF_TYPE_STRING));
+    EXPECT_EQ(refusal_of(b.value(most / 8)), line);
+    EXPECT_EQ(refusal_of(Bytes().header(0, 1).text("k").value(int32_t(GGUF_TYPE_STRING)).value(most)), line);
+    EXPECT_EQ(refusal_of(Bytes().header(0, 1).value(most)), line);
+    EXPECT_EQ(refusal_of(Bytes().header(1, 0).value(most)), line);
+}
+
+TEST_F(SparseFile, counts_of_what_no_model_has_are_refused) {
+    const std::string line = "its metadata has more than 1048576 entries, the most that is read (the file is "
+                             "damaged, or made to mislead)";
+    EXPECT_EQ(refusal_of(Bytes().header(1048577, 0)), line);
+    EXPECT_EQ(refusal_of(Bytes().header(0, 1048577)), line);
+    EXPECT_EQ(refusal_of(Bytes().header(0, 1048576)), "key 0 is empty or contains a zero byte");
+}
+
+TEST(read_gguf, names_that_would_reach_a_terminal_are_refused) {
+    const auto named = [](const std::string & name) {
+        return refusal(Bytes().header(1, 0).tensor(name, {1}, GGML_TYPE_F32, 0).pad().zeros(4));
+    };
+    EXPECT_EQ(named("a\x1b[2J\nerror: b"),
+              "m.gguf: tensor a\\x1b[2J\\x0aerror: b: its name has control characters, or is not UTF-8");
+    EXPECT_EQ(named("a\xc2\x9b"),
+              "m.gguf: tensor a\\xc2\\x9b: its name has control characters, or is not UTF-8");
+    EXPECT_EQ(named("a\xff"), "m.gguf: tensor a\\xff: its name has control characters, or is not UTF-8");
+    EXPECT_EQ(named(std::string(1025, 'n')),
+              "m.gguf: tensor " + std::string(120, 'n') + "...: its name has 1025 bytes, more than 1024");
+    EXPECT_EQ(named("\u00fc.\u6a21\u578b"), "accepted");
 }
 
 // Row 88: sizes whose product wraps to something small.

@@ -1,5 +1,5 @@
-// Files written by Python's pickle and zipfile (tests/data/pytorch/make.py): every layout and protocol gives
-// the same four tensors with the values that went in.
+// Files written by Python's pickle and zipfile (tests/data/pytorch/make.py), and by PyTorch (make_torch.py):
+// every layout and protocol gives the same four tensors with the values that went in.
 #include "checkpoint/container.h"
 
 #include <cstring>
@@ -54,7 +54,8 @@ TEST_P(pytorch_fixtures, holds_the_four_tensors) {
 
 INSTANTIATE_TEST_SUITE_P(, pytorch_fixtures,
                          testing::Values("plain.pt", "aligned.pt", "protocol4.pt", "parameters.pt",
-                                         "legacy.pt", "training.ckpt"));
+                                         "legacy.pt", "training.ckpt", "torch-2.8.pt", "torch-2.8-legacy.pt",
+                                         "torch-2.8-training.ckpt"));
 
 TEST(pytorch_files, storages_of_an_aligned_file_start_at_multiples_of_64) {
     EXPECT_EQ(read_pytorch(fixture("aligned.pt")).tensors[1].offset % 64, 0u);

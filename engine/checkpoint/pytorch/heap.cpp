@@ -1,6 +1,7 @@
 #include "checkpoint/pytorch/heap.h"
 
 #include "base/error.h"
+#include "checkpoint/limits.h"
 
 namespace sd::pytorch {
 namespace {
@@ -21,12 +22,23 @@ void Heap::charge(uint64_t values, uint64_t bytes) {
                  "save only the model's state_dict()"});
 }
 
+void Heap::charge_text(uint64_t bytes) {
+    text_bytes_ += bytes;
+    if (text_bytes_ <= kMostHeaderBytes) return;
+    throw Error({"E_PICKLE_SIZE",
+                 {},
+                 {},
+                 "the pickle has more than " + std::to_string(kMostHeaderBytes) + " bytes of text",
+                 "save only the model's state_dict()"});
+}
+
 Value Heap::make(Kind kind, std::vector<Value> items) {
     objects_.push_back({kind, std::move(items)});
     return {kind, int64_t(objects_.size() - 1)};
 }
 
 Value Heap::make_text(Kind kind, std::string_view text) {
+    charge_text(text.size());
     ranges_.push_back({texts_.size(), text.size()});
     texts_ += text;
     return {kind, int64_t(ranges_.size() - 1)};
@@ -34,7 +46,10 @@ Value Heap::make_text(Kind kind, std::string_view text) {
 
 Value Heap::make_global(const std::string & name) {
     const auto [found, is_new] = global_numbers_.try_emplace(name, int64_t(globals_.size()));
-    if (is_new) globals_.push_back(name);
+    if (is_new) {
+        charge_text(name.size());
+        globals_.push_back(name);
+    }
     return {Kind::global, found->second};
 }
 

@@ -59,6 +59,8 @@ class Heap {
     const std::vector<Value> & arguments(Value call) const;
 
   private:
+    void charge_text(uint64_t bytes);
+
     struct Object {
         Kind kind;
         std::vector<Value> items;
@@ -71,7 +73,7 @@ class Heap {
     std::vector<Range> ranges_; // in texts_
     std::vector<std::string> globals_;
     std::map<std::string, int64_t> global_numbers_;
-    uint64_t values_ = 0;
+    uint64_t values_ = 0, text_bytes_ = 0;
 };
 
 } // namespace sd::pytorch

@@ -55,25 +55,27 @@ std::vector<Entry> entries_of(const Heap & heap, Value container) {
     return out;
 }
 
-// Containers in `seen` are passed by, and the others that are met are added to it.
-bool holds_tensors(const Heap & heap, Value root, std::vector<bool> & seen) {
+// The tensors below `root`, counted up to `enough`. Containers in `seen` are passed by, and the others that
+// are met are added to it.
+size_t count_tensors(const Heap & heap, Value root, size_t enough, std::vector<bool> & seen) {
+    size_t count = 0;
     std::vector<Value> left{root};
     while (!left.empty()) {
         const Value v = left.back();
         left.pop_back();
-        if (is_tensor(heap, v)) return true;
+        if (is_tensor(heap, v) && ++count == enough) return count;
         if (!is_container(v) || seen[size_t(v.number)]) continue;
         seen[size_t(v.number)] = true;
         for (const Value item : heap.items(v)) {
             if (is_container(item) || item.kind == Kind::call) left.push_back(item);
         }
     }
-    return false;
+    return count;
 }
 
-bool holds_tensors(const Heap & heap, Value root) {
+bool has_tensors(const Heap & heap, Value root, size_t least) {
     std::vector<bool> seen(heap.objects());
-    return holds_tensors(heap, root, seen);
+    return count_tensors(heap, root, least, seen) == least;
 }
 
 // A few of many, for a sentence.
@@ -106,21 +108,22 @@ bool leads_on(const Heap & heap, Value v) {
 Value unwrap(const Heap & heap, Value root, std::vector<std::string> & warnings) {
     for (size_t depth = 0; depth < kMostWrappers && root.kind == Kind::dict; ++depth) {
         const std::vector<Entry> entries = entries_of(heap, root);
-        const bool direct = std::any_of(entries.begin(), entries.end(),
-                                        [&](const Entry & e) { return is_tensor(heap, e.value); });
-        if (direct) return root;
+        // Beside the weights there may be a few other tensors, such as the state of a random generator; among
+        // many there is no wrapper.
+        const auto direct = std::count_if(entries.begin(), entries.end(),
+                                          [&](const Entry & e) { return is_tensor(heap, e.value); });
         const Entry * chosen = nullptr;
         for (const std::string_view wrapper : kWrappers) {
             for (const Entry & e : entries) {
                 const bool fits = chosen == nullptr && e.name == wrapper && e.value.kind == Kind::dict;
-                if (fits && holds_tensors(heap, e.value)) chosen = &e;
+                if (fits && has_tensors(heap, e.value, size_t(direct) + 1)) chosen = &e;
             }
         }
         if (chosen == nullptr) return root;
         Names others;
         std::vector<bool> seen(heap.objects()); // one for all, so that sharing costs no time
         for (const Entry & e : entries) {
-            if (&e != chosen && holds_tensors(heap, e.value, seen)) others.add(e.name);
+            if (&e != chosen && count_tensors(heap, e.value, 1, seen) > 0) others.add(e.name);
         }
         if (others.count > 0) {
             warnings.push_back("only \"" + chosen->name + "\" is read, and not " + others.text() +

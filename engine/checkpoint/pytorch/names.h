@@ -16,10 +16,10 @@ struct NamedTensor {
 // Walks dictionaries, lists and tuples from `root` on; list entries are called 0, 1, 2 ... A root that is a
 // tensor itself is called "tensor".
 //
-// Training programs put the weights beside other things. A dictionary that has no tensors directly, but has
-// one of the keys state_dict, model_state_dict, params_ema, params, model, module, generator with tensors
-// below it, stands for the first of these alone, and the key is no part of names. What is left out that way
-// is named in `warnings` if it holds tensors. A dictionary that is reached twice is read once.
+// Training programs put the weights beside other things. A dictionary that has one of the keys state_dict,
+// model_state_dict, params_ema, params, model, module, generator, with more tensors below it than the
+// dictionary has directly, stands for the first of these alone, and the key is no part of names. What is left
+// out that way is named in `warnings` if it holds tensors. A dictionary that is reached twice is read once.
 std::vector<NamedTensor> named_tensors(const Heap & heap, Value root, std::vector<std::string> & warnings);
 
 // "3 objects of class a.b" for the calls that do not rebuild tensors, one warning in all; nothing for none.

@@ -42,17 +42,17 @@ void check_byte_order(const Heap & heap, Value facts) {
     fail("E_PICKLE", "does not tell the byte order of its numbers");
 }
 
-// Bytes per element by key, for all storages the pickle speaks of. Those that cannot be read are left out:
-// the tensor that needs one says why.
+// Bytes per element by key, for all storages the pickle speaks of. Those whose size is not known are left
+// out: the tensor that needs one says why.
 std::map<std::string, uint64_t, std::less<>> units_of(const Heap & heap) {
     std::map<std::string, uint64_t, std::less<>> out;
     for (size_t i = 0; i < heap.objects(); ++i) {
         if (heap.object(i).kind != Kind::stored) continue;
         try {
-            const StorageId id = storage_id(heap, heap.object(i));
-            const auto [found, is_new] = out.try_emplace(id.key, element_bytes(id.type));
-            if (!is_new && found->second != element_bytes(id.type)) {
-                fail("E_STORAGE", "says that storage \"" + printable(id.key) + "\" is of two types");
+            const auto [key, unit] = storage_unit(heap, heap.object(i));
+            const auto [found, is_new] = out.try_emplace(key, unit);
+            if (!is_new && found->second != unit) {
+                fail("E_STORAGE", "says that storage \"" + printable(key) + "\" is of two types");
             }
         } catch (const Error & e) {
             if (e.parts().code != "E_STORAGE" || e.parts().cause.starts_with("says")) throw;

@@ -1,6 +1,7 @@
 // Files of torch.save: whichever layout, the pickle is described, its tensors are found and placed.
 #include "base/error.h"
 #include "checkpoint/container.h"
+#include "checkpoint/limits.h"
 #include "checkpoint/pytorch/layouts.h"
 #include "checkpoint/pytorch/names.h"
 
@@ -30,7 +31,7 @@ pytorch::Contents read_contents(const File & file) {
 void check_names(const Container & container) {
     std::set<std::string_view> names;
     for (const TensorInfo & tensor : container.tensors) {
-        if (tensor.name.empty()) fail("has a tensor without a name", {});
+        check_tensor_name(tensor.name);
         if (names.insert(tensor.name).second) continue;
         throw Error({"E_PYTORCH", {}, tensor.name, "there are two tensors of this name", {}});
     }

@@ -157,6 +157,12 @@ TEST(read_pytorch, weights_are_found_inside_the_wrappers_of_training_programs) {
     r.proto().dict().mark().text("model").dict().mark().text("w").tensor(kOne).items().text("b").tensor(kOne);
     r.items().stop();
     EXPECT_EQ(names(read(torch_zip(r, {kSixFloats}))), (std::vector<std::string>{"model.w", "b"}));
+    Pickle s;
+    s.proto().dict().mark().text("rng").tensor(kOne).text("model").dict().mark().text("w").tensor(kOne);
+    s.text("v").tensor(kOne).items().items().stop();
+    const Container d = read(torch_zip(s, {kSixFloats}));
+    EXPECT_EQ(names(d), (std::vector<std::string>{"w", "v"}));
+    EXPECT_EQ(d.warnings, (std::vector<std::string>{"only \"model\" is read, and not \"rng\" beside it"}));
 }
 
 TEST(read_pytorch, names_join_keys_and_places) {

@@ -1,6 +1,7 @@
 // Pickles that are broken, hostile or of another kind, each with its line.
 #include "base/error.h"
 #include "checkpoint/container.h"
+#include "checkpoint/pytorch/heap.h"
 #include "checkpoint/pytorch/test_files.h"
 
 #include <gtest/gtest.h>
@@ -90,6 +91,19 @@ TEST(refused_pickles, a_pickle_that_builds_more_than_it_is_long_is_refused) {
               "only the model's state_dict())");
 }
 
+TEST(refused_pickles, texts_are_kept_up_to_the_length_of_a_header) {
+    Heap heap;
+    const std::string text(4096, 'x');
+    for (int i = 0; i < 24414; ++i) heap.make_text(Kind::text, text);
+    try {
+        heap.make_text(Kind::text, text);
+        ADD_FAILURE() << "100003840 bytes were kept";
+    } catch (const Error & e) {
+        EXPECT_STREQ(e.what(), "the pickle has more than 100000000 bytes of text (save only the model's "
+                               "state_dict())");
+    }
+}
+
 TEST(refused_pickles, what_holds_no_tensors_says_what_it_holds) {
     const std::string advice = " (save the model's state_dict() with torch.save)";
     EXPECT_EQ(said("}."), "m.pt: holds no tensors" + advice);
@@ -106,7 +120,11 @@ TEST(refused_pickles, names_must_be_unique_short_and_not_nested_without_end) {
     numbers.proto().dict().mark().text("1").tensor(kOne).integer(1).tensor(kOne).items().stop();
     EXPECT_EQ(said(numbers), "m.pt: tensor 1: there are two tensors of this name");
     EXPECT_EQ(said(Pickle().proto().dict().mark().text("").tensor(kOne).items().stop()),
-              "m.pt: has a tensor without a name");
+              "m.pt: a tensor has an empty name");
+    EXPECT_EQ(said(Pickle().proto().dict().mark().text("a\x1b[2J").tensor(kOne).items().stop()),
+              "m.pt: tensor a\\x1b[2J: its name has control characters, or is not UTF-8");
+    EXPECT_EQ(said(Pickle().proto().dict().mark().text("a\xff").tensor(kOne).items().stop()),
+              "m.pt: tensor a\\xff: its name has control characters, or is not UTF-8");
     EXPECT_EQ(said(Pickle().proto().dict().mark().text(std::string(513, 'n')).tensor(kOne).items().stop()),
               std::string("m.pt: tensor ") + std::string(120, 'n') +
                   "...: has a name of more than 512 bytes");
@@ -165,6 +183,11 @@ TEST(refused_pickles, the_older_layout_is_checked_pickle_by_pickle) {
         refusal(legacy_head() + p.bytes + legacy_keys({"0"}) + number(int64_t(1) << 62) + kSixFloats),
         "m.pt: the file is shorter than its header says: storage \"0\" has 4611686018427387904 elements, "
         "and 24 bytes are left (the file is incomplete: fetch it again)");
+    const Pickle odd = table({{"w", kOne}, {"q", {"1", "QInt8Storage", 8, 0, {1}, {1}}}});
+    EXPECT_EQ(
+        refusal(legacy_head() + odd.bytes + legacy_keys({"1", "0"}) + number(int64_t(8)) + "12345678" + data),
+        "m.pt: tensor q: its storage is a torch.QInt8Storage, which cannot be read (convert it to a "
+        "plain type with .to() before saving)");
     const Pickle two = table({{"w", kOne}, {"x", {"0", "HalfStorage", 6, 0, {1}, {1}}}});
     EXPECT_EQ(refusal(legacy_head() + two.bytes + legacy_keys({"0"}) + data),
               "m.pt: says that storage \"0\" is of two types");

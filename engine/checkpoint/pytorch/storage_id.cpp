@@ -20,6 +20,18 @@ constexpr StorageType kStorageTypes[] = {
     {"UntypedStorage", StoredType::u8},
 };
 
+// Elements no tensor of a model is read from. Files of the older layout have their storages one after the
+// other, so their sizes count all the same.
+struct OtherStorage {
+    std::string_view name;
+    uint64_t element_bytes;
+};
+
+constexpr OtherStorage kOtherStorages[] = {
+    {"ComplexFloatStorage", 8}, {"ComplexDoubleStorage", 16}, {"QInt8Storage", 1},    {"QUInt8Storage", 1},
+    {"QInt32Storage", 4},       {"QUInt4x2Storage", 1},       {"QUInt2x4Storage", 1},
+};
+
 // Where a class stands tells the device it was saved from, which does not matter here.
 std::string_view class_name(std::string_view name) {
     for (const std::string_view module : {"torch.cuda.", "torch.storage.", "torch."}) {
@@ -32,12 +44,8 @@ std::string_view class_name(std::string_view name) {
     throw Error({"E_STORAGE", {}, {}, std::move(cause), std::move(advice)});
 }
 
-} // namespace
-
-uint64_t element_bytes(StoredType type) { return *tensor_bytes(type, {1}); }
-
-// ("storage", class, key, device, number of elements[, None])
-StorageId storage_id(const Heap & heap, Value stored) {
+// ("storage", class, key, device, number of elements[, None]), without the type.
+StorageId untyped_id(const Heap & heap, Value stored) {
     const Value id = heap.items(stored)[0];
     if (id.kind != Kind::tuple) fail("its storage is not described");
     const std::vector<Value> & items = heap.items(id);
@@ -54,7 +62,29 @@ StorageId storage_id(const Heap & heap, Value stored) {
         items[2].kind == Kind::text ? std::string(heap.text(items[2])) : std::to_string(items[2].number);
     out.elements = items[4].number;
     if (out.elements < 0) fail("its storage has " + std::to_string(out.elements) + " elements");
-    const std::string & name = heap.name(items[1]);
+    return out;
+}
+
+// The class of a storage untyped_id took.
+const std::string & class_of(const Heap & heap, Value stored) {
+    return heap.name(heap.items(heap.items(stored)[0])[1]);
+}
+
+} // namespace
+
+uint64_t element_bytes(StoredType type) { return *tensor_bytes(type, {1}); }
+
+std::pair<std::string, uint64_t> storage_unit(const Heap & heap, Value stored) {
+    const StorageId id = untyped_id(heap, stored);
+    for (const OtherStorage & other : kOtherStorages) {
+        if (class_name(class_of(heap, stored)) == other.name) return {id.key, other.element_bytes};
+    }
+    return {id.key, element_bytes(storage_id(heap, stored).type)};
+}
+
+StorageId storage_id(const Heap & heap, Value stored) {
+    StorageId out = untyped_id(heap, stored);
+    const std::string & name = class_of(heap, stored);
     for (const StorageType & known : kStorageTypes) {
         if (class_name(name) != known.name) continue;
         out.type = known.type;

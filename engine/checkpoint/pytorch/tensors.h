@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sd::pytorch {
 
@@ -34,6 +35,9 @@ uint64_t element_bytes(StoredType type);
 // The id of something outside the pickle (Kind::stored). An Error when it is no storage, or one of a type
 // that cannot be read.
 StorageId storage_id(const Heap & heap, Value stored);
+
+// The key of a storage, and the bytes of its elements in the file, also of types that cannot be read.
+std::pair<std::string, uint64_t> storage_unit(const Heap & heap, Value stored);
 
 // Whether a value is a call that rebuilds a tensor, of a readable kind or not.
 bool is_tensor(const Heap & heap, Value value);

@@ -1,6 +1,7 @@
 #include "checkpoint/safetensors/header.h"
 
 #include "base/error.h"
+#include "checkpoint/limits.h"
 #include "checkpoint/safetensors/dtype.h"
 #include "checkpoint/safetensors/json_stream.h"
 
@@ -140,6 +141,9 @@ class HeaderHandler : public JsonHandler {
             return;
         }
         check_tensor_name(name_);
+        if (header_.tensors.size() == kMostEntries) {
+            fail({}, "has more than " + std::to_string(kMostEntries) + " tensors");
+        }
         entry_ = {};
         place_ = Place::tensor;
     }
@@ -169,6 +173,9 @@ class HeaderHandler : public JsonHandler {
 
     void add_metadata(JsonScalar & value) {
         if (value.kind != JsonScalar::string) unexpected(value.text);
+        if (header_.metadata.size() == kMostEntries) {
+            fail({}, "__metadata__ has more than " + std::to_string(kMostEntries) + " entries");
+        }
         if (!header_.metadata.try_emplace(field_, std::move(value.text)).second) {
             fail({}, "__metadata__: " + in_quotes(field_) + " appears twice");
         }
@@ -210,17 +217,6 @@ void check_unique(const std::vector<TensorInfo> & tensors) {
 }
 
 } // namespace
-
-void check_tensor_name(const std::string & name) {
-    if (name.empty()) fail({}, "a tensor has an empty name");
-    if (name.size() > kMostNameBytes) {
-        fail(name, "its name has " + std::to_string(name.size()) + " bytes, more than " +
-                       std::to_string(kMostNameBytes));
-    }
-    const auto is_control = [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; };
-    if (name == kMetadata) fail(name, "is the name of the metadata");
-    if (std::any_of(name.begin(), name.end(), is_control)) fail(name, "its name has control characters");
-}
 
 SafetensorsHeader parse_safetensors_header(std::string_view json) {
     SafetensorsHeader header;

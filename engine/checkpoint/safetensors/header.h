@@ -17,11 +17,6 @@ struct SafetensorsHeader {
     std::vector<std::string> warnings;
 };
 
-constexpr size_t kMostNameBytes = 1024;
-
-// Not empty, not longer than the limit, no control characters, not "__metadata__"; or an Error.
-void check_tensor_name(const std::string & name);
-
 // Throws Error without a file name.
 SafetensorsHeader parse_safetensors_header(std::string_view json);
 

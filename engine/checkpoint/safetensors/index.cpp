@@ -1,6 +1,7 @@
 #include "checkpoint/safetensors/index.h"
 
 #include "base/error.h"
+#include "checkpoint/limits.h"
 #include "checkpoint/safetensors/header.h"
 #include "checkpoint/safetensors/json_stream.h"
 

@@ -1,6 +1,7 @@
 // safetensors: 8 bytes with the length of the header, the header in JSON, the data.
 #include "base/error.h"
 #include "checkpoint/container.h"
+#include "checkpoint/limits.h"
 #include "checkpoint/safetensors/header.h"
 #include "checkpoint/safetensors/layout.h"
 
@@ -8,8 +9,6 @@ namespace sd {
 namespace {
 
 constexpr uint64_t kLengthBytes = 8;
-// The container's own limit; the largest headers in use have some hundred kilobytes.
-constexpr uint64_t kMostHeaderBytes = 100'000'000;
 
 [[noreturn]] void fail(std::string cause, std::string advice) {
     throw Error({"E_CONTAINER", {}, {}, std::move(cause), std::move(advice)});

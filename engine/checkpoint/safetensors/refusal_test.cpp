@@ -195,9 +195,9 @@ TEST(SafetensorsRefusal, names_that_are_empty_long_or_not_printable) {
         {one(R"("U8")", "[0]", "[0,0]", longest + "n"), 0,
          "tensor " + std::string(120, 'n') + "...: its name has 1025 bytes, more than 1024"},
         {one(R"("U8")", "[0]", "[0,0]", R"(a\nerror: b\u001b[2J)"), 0,
-         R"(tensor a\x0aerror: b\x1b[2J: its name has control characters)"},
+         R"(tensor a\x0aerror: b\x1b[2J: its name has control characters, or is not UTF-8)"},
         {one(R"("U8")", "[0]", "[0,0]", R"(a\u0000b)"), 0,
-         R"(tensor a\x00b: its name has control characters)"},
+         R"(tensor a\x00b: its name has control characters, or is not UTF-8)"},
     });
 }
 

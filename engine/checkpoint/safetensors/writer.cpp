@@ -1,6 +1,7 @@
 #include "checkpoint/safetensors/writer.h"
 
 #include "base/error.h"
+#include "checkpoint/limits.h"
 #include "checkpoint/safetensors/dtype.h"
 #include "checkpoint/safetensors/header.h"
 
@@ -10,9 +11,6 @@
 
 namespace sd {
 namespace {
-
-// Readers refuse longer ones.
-constexpr size_t kMostHeaderBytes = 100'000'000;
 
 [[noreturn]] void fail(const std::string & tensor, std::string cause, std::string advice = {}) {
     throw Error({"E_CONTAINER", {}, tensor, std::move(cause), std::move(advice)});

@@ -49,6 +49,31 @@ std::vector<float> relative_scales(const Checkpoint & checkpoint, const TensorIn
     return values;
 }
 
+// Whether codes of E4M3 have its one value that is not finite. The loop has no way out, so that it becomes
+// vector code.
+bool has_nan_code(const std::vector<std::byte> & codes) {
+    bool any = false;
+    for (const std::byte code : codes) any |= (code & std::byte(0x7f)) == std::byte(0x7f);
+    return any;
+}
+
+// Relative scales are a ninth of a layer's bytes, so they are not decoded unless one of them is wrong.
+void check_relative(const Checkpoint & checkpoint, const TensorInfo & tensor) {
+    const bool codes = tensor.type == StoredType::u8 || tensor.type == StoredType::f8_e4m3;
+    // Small enough for a core's own cache, and for memory the allocator has at hand.
+    constexpr int64_t kBytes = int64_t(64) << 10;
+    const int64_t rows = row_count(tensor), step = std::max<int64_t>(1, kBytes / row_length(tensor));
+    std::vector<std::byte> part;
+    for (RowRange range = {0, 0}; range.begin < rows; range.begin += step) {
+        range.count = std::min(step, rows - range.begin);
+        if (codes) {
+            part.resize(size_t(range.count * row_length(tensor)));
+            read_stored(checkpoint, tensor, range, part.data(), {.threads = 1});
+        }
+        if (!codes || has_nan_code(part)) relative_scales(checkpoint, tensor, range);
+    }
+}
+
 // Nibbles, low first; a level for each.
 void unpack_nibbles(const std::vector<std::byte> & packed, const std::array<float, 16> & levels,
                     float * out) {
@@ -73,11 +98,7 @@ void check_scale_values(const Checkpoint & checkpoint, const QuantModule & modul
     for (const TensorInfo * tensor : {module.scale, module.channel, module.codebook}) {
         if (tensor != nullptr) finite_floats(checkpoint, *tensor);
     }
-    if (module.relative == nullptr) return;
-    const int64_t rows = row_count(*module.relative);
-    const int64_t step = std::max<int64_t>(1, kPart / row_length(*module.relative));
-    for (int64_t row = 0; row < rows; row += step)
-        relative_scales(checkpoint, *module.relative, {row, std::min(step, rows - row)});
+    if (module.relative != nullptr) check_relative(checkpoint, *module.relative);
 }
 
 Dequantizer::Dequantizer(const Checkpoint & checkpoint, const QuantModule & module)

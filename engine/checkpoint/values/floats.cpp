@@ -48,11 +48,24 @@ std::string beyond(float value, ggml_type type) {
     return "the value " + std::to_string(value) + " is beyond the range of " + ggml_type_name(type);
 }
 
-// A finite float that became an infinity.
-template <class T, float (*decode)(T)>
-std::string lost(const float * in, const T * out, int64_t n, ggml_type type) {
+// Infinities and NaNs have all bits of the exponent. The loop has no way out, so that it becomes vector code.
+template <class Bits>
+bool any_not_finite(const void * values, int64_t n, Bits exponent) {
+    bool any = false;
     for (int64_t i = 0; i < n; ++i) {
-        if (!std::isfinite(decode(out[i])) && std::isfinite(in[i])) return beyond(in[i], type);
+        Bits bits;
+        std::memcpy(&bits, static_cast<const std::byte *>(values) + size_t(i) * sizeof(Bits), sizeof(Bits));
+        any |= (bits & exponent) == exponent;
+    }
+    return any;
+}
+
+// A finite float that became an infinity.
+std::string lost(const float * in, const void * halves, int64_t n, uint16_t exponent, ggml_type type) {
+    if (!any_not_finite(halves, n, exponent)) return {};
+    for (int64_t i = 0; i < n; ++i) {
+        const bool finite = !any_not_finite(static_cast<const uint16_t *>(halves) + i, 1, exponent);
+        if (!finite && std::isfinite(in[i])) return beyond(in[i], type);
     }
     return {};
 }
@@ -105,17 +118,15 @@ std::string from_floats(const float * in, int64_t n, ggml_type type, void * out)
     if (type == GGML_TYPE_F16) {
         auto * const halves = static_cast<ggml_fp16_t *>(out);
         ggml_fp32_to_fp16_row(in, halves, n);
-        return lost<ggml_fp16_t, ggml_fp16_to_fp32>(in, halves, n, type);
+        return lost(in, halves, n, 0x7c00, type);
     }
     if (type == GGML_TYPE_BF16) {
         auto * const halves = static_cast<ggml_bf16_t *>(out);
         ggml_fp32_to_bf16_row(in, halves, n);
-        return lost<ggml_bf16_t, ggml_bf16_to_fp32>(in, halves, n, type);
+        return lost(in, halves, n, 0x7f80, type);
     }
-    for (int64_t i = 0; i < n; ++i) {
-        if (!std::isfinite(in[i]))
-            return "a value is NaN or infinite, which " + std::string(ggml_type_name(type)) + " cannot hold";
-    }
+    if (any_not_finite(in, n, uint32_t(0x7f800000)))
+        return "a value is NaN or infinite, which " + std::string(ggml_type_name(type)) + " cannot hold";
     ggml_quantize_chunk(type, in, out, 0, 1, n, nullptr);
     // A block's scale is often a half, and large finite values make it infinite.
     if (!ggml_validate_row_data(type, out, run_bytes(stored_type(type), n)))
