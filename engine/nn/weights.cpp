@@ -55,18 +55,23 @@ ggml_tensor * Weights::describe(ggml_context * ctx, ggml_type type, const std::v
 ggml_tensor * Weights::allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
                                  Fill fill) {
     ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, name);
-    jobs_.push_back({tensor, std::move(fill)});
+    jobs_.push_back({tensor, nullptr, std::move(fill)});
     return tensor;
 }
 
 ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape) {
     const bool same =
         ggml_type_of(info.type) == type || (type == GGML_TYPE_I8 && info.bytes == uint64_t(info.elements()));
-    if (options_.map && same && info.strides.empty() && info.bytes >= kMapBytes &&
-        info.offset % alignment_of(type) == 0) {
+    const bool plain = same && info.strides.empty();
+    if (options_.map && plain && info.bytes >= kMapBytes && info.offset % alignment_of(type) == 0) {
         ggml_tensor * tensor = describe(mapped_ctx_.get(), type, shape, info.name);
         mapped_.push_back({tensor, &info});
         mapped_bytes_ += info.bytes;
+        return tensor;
+    }
+    if (plain) {
+        ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, info.name);
+        jobs_.push_back({tensor, &info, {}});
         return tensor;
     }
     const Checkpoint & checkpoint = table_.checkpoint();
@@ -185,7 +190,7 @@ ggml_tensor * Weights::kernel(const std::string & name, int64_t in, int64_t out_
 
 uint64_t Weights::bytes_allocated() const {
     uint64_t bytes = 0;
-    for (const Job & job : jobs_) bytes += ggml_nbytes(job.tensor);
+    for (const LoadJob & job : jobs_) bytes += ggml_nbytes(job.tensor);
     return bytes;
 }
 
@@ -206,6 +211,19 @@ void Weights::place_mapped() {
     }
 }
 
+void Weights::check_scales(const ParallelOptions & options) const {
+    std::vector<const QuantModule *> modules;
+    for (const auto & [name, tensor] : table_.tensors()) {
+        if (tensor.quant != nullptr) modules.push_back(tensor.quant);
+    }
+    ParallelOptions untold = options;
+    untold.progress = {};
+    parallel_parts(int64_t(modules.size()), untold, [&](int64_t i) {
+        check_scale_values(table_.checkpoint(), *modules[size_t(i)]);
+        return uint64_t(0);
+    });
+}
+
 void Weights::load(const ParallelOptions & given) {
     ParallelOptions options = given;
     uint64_t done = 0;
@@ -215,9 +233,7 @@ void Weights::load(const ParallelOptions & given) {
             options_.progress(done, total);
         };
     }
-    for (const auto & [name, tensor] : table_.tensors()) {
-        if (tensor.quant != nullptr) check_scale_values(table_.checkpoint(), *tensor.quant);
-    }
+    check_scales(given);
     place_mapped();
     if (jobs_.empty()) return;
     ggml_backend_buffer_t buffer =
@@ -232,17 +248,7 @@ void Weights::load(const ParallelOptions & given) {
     }
     ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
     buffers_.emplace_back(buffer);
-    const bool host = ggml_backend_buffer_is_host(buffer);
-    std::vector<std::byte> staging;
-    for (const Job & job : jobs_) {
-        if (host) {
-            job.fill(job.tensor->data, options);
-            continue;
-        }
-        staging.resize(ggml_nbytes(job.tensor));
-        job.fill(staging.data(), options);
-        ggml_backend_tensor_set(job.tensor, staging.data(), 0, staging.size());
-    }
+    load_tensors(table_.checkpoint(), jobs_, options);
 }
 
 void Weights::check_files() const {

@@ -8,6 +8,7 @@
 #include "ggml-cpp.h"
 #include "models/common/model_table.h"
 #include "nn/linear.h"
+#include "nn/load_tensors.h"
 
 #include <cstdint>
 #include <functional>
@@ -58,10 +59,6 @@ class Weights {
 
   private:
     using Fill = std::function<void(void * out, const ParallelOptions & options)>;
-    struct Job {
-        ggml_tensor * tensor;
-        Fill fill; // writes all of the tensor's bytes
-    };
 
     ggml_tensor * describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
                            const std::string & name);
@@ -70,12 +67,13 @@ class Weights {
     ggml_tensor * stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape);
     ggml_tensor * per_row(const TensorInfo & info, int64_t n);
     void integer_layer(const QuantModule & module, Linear & layer);
+    void check_scales(const ParallelOptions & options) const;
     void place_mapped();
 
     const ModelTable & table_;
     Options options_;
     ggml_context_ptr allocated_ctx_, mapped_ctx_;
-    std::vector<Job> jobs_;
+    std::vector<LoadJob> jobs_;
     struct Mapped {
         ggml_tensor * tensor;
         const TensorInfo * info;

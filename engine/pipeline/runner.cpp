@@ -70,7 +70,12 @@ size_t Runner::memory_of(const Graph & g) {
 void Runner::allocate(Graph & g) {
     start(g);
     if (ggml_backend_sched_alloc_graph(scheduler_.get(), g.graph())) return;
-    throw Error({"E_MEMORY", {}, {}, "the model cannot be run: " + ggml_reason(), {}});
+    const std::string reason = ggml_reason();
+    throw Error({"E_MEMORY",
+                 {},
+                 {},
+                 "the model cannot be run: " + (reason.empty() ? "not enough memory" : reason),
+                 {}});
 }
 
 std::string Runner::explain(const Graph & g, bool json) {
