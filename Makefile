@@ -58,7 +58,7 @@ check:
 	scripts/check-words
 
 install:
-	scripts/build demo ggml
+	scripts/build demo ggml stable-diffusion sd-cli
 	scripts/install "$(PREFIX)"
 
 clean:

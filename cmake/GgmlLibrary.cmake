@@ -10,6 +10,7 @@ target_include_directories(ggml PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/i
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # Only for this build: users of the installed package get them from ggml-config.cmake.
 target_link_libraries(ggml PRIVATE "$<BUILD_INTERFACE:${ggml_private_libraries}>")
+convrot_export_c_api(ggml)
 
 # Tests look inside rooms, which a shared library with hidden visibility does not allow.
 if(BUILD_SHARED_LIBS)

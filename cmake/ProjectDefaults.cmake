@@ -1,6 +1,6 @@
 # Defaults every target shares: language level, output folders, visibility, ccache, sanitizers.
 
-option(BUILD_SHARED_LIBS "Build libggml as a shared library" OFF)
+option(BUILD_SHARED_LIBS "Build the libraries as shared libraries" OFF)
 option(CONVROT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(CONVROT_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(CONVROT_TOOLS "Build the programs" ${PROJECT_IS_TOP_LEVEL})

@@ -26,3 +26,12 @@ function(convrot_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 900
         ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
+
+# Of a shared library, lets programs see the C API alone.
+function(convrot_export_c_api target)
+    if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        set(symbols ${PROJECT_SOURCE_DIR}/cmake/c-api.map)
+        target_link_options(${target} PRIVATE LINKER:--version-script=${symbols})
+        set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${symbols})
+    endif()
+endfunction()

@@ -3,6 +3,7 @@
 
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C CXX)
+include(Highway)
 set(SD_UPSTREAM_GGML_DIR "" CACHE PATH "Sources of an upstream ggml, or the prefix it is installed in")
 
 # In a scope of its own: what this project's targets share is none of its business.

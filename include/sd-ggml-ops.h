@@ -22,8 +22,19 @@ extern "C" {
 #    define SD_DEFAULT(value)
 #endif
 
+// As stable-diffusion.h has it.
 #ifndef SD_API
-#    define SD_API GGML_API
+#    if defined(_WIN32) && defined(SD_SHARED)
+#        ifdef SD_BUILD
+#            define SD_API __declspec(dllexport)
+#        else
+#            define SD_API __declspec(dllimport)
+#        endif
+#    elif defined(__GNUC__)
+#        define SD_API __attribute__((visibility("default")))
+#    else
+#        define SD_API
+#    endif
 #endif
 
 // Registers every operator, and what this build has for the device: kernels and fusion rules. Calling it
