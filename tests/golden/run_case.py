@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run_case.py SD_CLI SHARED MODELS CASE WORK: runs a golden case's command and judges every tensor on the way."""
+"""run_case.py SD_CLI SHARED MODELS CASE WORK [OPTION ...]: runs a golden case's command and judges every tensor on the way."""
 import json
 import os
 import shlex
@@ -8,7 +8,7 @@ import sys
 
 
 def main():
-    program, shared, models, case_id, work = sys.argv[1:]
+    program, shared, models, case_id, work = sys.argv[1:6]
     golden = os.path.join(shared, "golden", "pipeline")
     with open(os.path.join(golden, "index.json"), encoding="utf-8") as handle:
         case = next(c for c in json.load(handle)["cases"] if c["id"] == case_id)
@@ -16,6 +16,7 @@ def main():
     dump = os.path.join(work, "dump.safetensors")
     command = [program] + shlex.split(case["command"])[1:]
     command += ["--dump-tensors", dump, "-o", os.path.join(work, "picture.png")]
+    command += sys.argv[6:]
     if subprocess.run(command, cwd=models).returncode != 0:
         return 1
     judge = [sys.executable, os.path.join(shared, "oracle", "compare_golden.py"), golden, case_id, dump]
