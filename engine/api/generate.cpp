@@ -61,6 +61,7 @@ Request request_of(const sd_ctx_t & ctx, const sd_img_gen_params_t & p) {
     if (!text_of(s.sample_method).empty()) r.sampler = s.sample_method;
     r.scheduler = text_of(s.scheduler);
     if (!std::isinf(s.eta)) r.eta = s.eta;
+    r.flow_shift = ctx.engine.advice().flow_shift.value_or(r.flow_shift);
     if (!std::isinf(s.flow_shift)) r.flow_shift = s.flow_shift;
     r.sigmas = text_of(s.custom_sigmas);
     r.extra = text_of(s.extra_sample_args);
@@ -164,6 +165,19 @@ extern "C" sd_ctx_t * new_sd_ctx(const sd_ctx_params_t * params) {
 }
 
 extern "C" void free_sd_ctx(sd_ctx_t * ctx) { delete ctx; }
+
+extern "C" void sd_get_model_advice(const sd_ctx_t * ctx, sd_model_advice_t * advice) {
+    const auto name = [](const std::string & text) { return text.empty() ? nullptr : text.c_str(); };
+    const sd::Advice none, &a = ctx != nullptr ? ctx->engine.advice() : none;
+    *advice = {a.width.value_or(0),
+               a.height.value_or(0),
+               a.steps.value_or(0),
+               a.cfg_scale.value_or(INFINITY),
+               a.flow_shift.value_or(INFINITY),
+               name(a.sampler),
+               name(a.scheduler),
+               a.by_name};
+}
 
 extern "C" bool generate_image(sd_ctx_t * ctx, const sd_img_gen_params_t * params,
                                const sd_gen_callbacks_t * callbacks, sd_image_t ** images, int * count) {

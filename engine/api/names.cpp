@@ -1,4 +1,5 @@
 #include "api/boundary.h"
+#include "checkpoint/values/floats.h"
 #include "pipeline/request.h"
 #include "sampling/rng.h"
 #include "sampling/sampler.h"
@@ -38,6 +39,13 @@ extern "C" const char * sd_resolve_scheduler(const char * sampler, const char * 
         const sd::SamplerInfo & method = sd::find_sampler(name.empty() ? sd::Request().sampler : name);
         return sd::resolve_scheduler(method, sd::text_of(scheduler));
     });
+}
+
+extern "C" const char * sd_weight_type_name(int i) {
+    for (int type = 0; type < GGML_TYPE_COUNT; ++type) {
+        if (sd::is_float_target(ggml_type(type)) && i-- == 0) return ggml_type_name(ggml_type(type));
+    }
+    return nullptr;
 }
 
 extern "C" const char * sd_rng_type_name(rng_type_t type) {

@@ -32,13 +32,15 @@ Picture picture_of(const std::vector<float> & image, int64_t rows, int64_t colum
 
 } // namespace
 
-TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) const {
+TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) {
     TilingRequest tiling = request.tiling;
     if (tiling.enabled) return tiling;
     const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width), there = available_memory();
     if (needed <= there) return tiling;
-    log_warn("decoding in one piece would take " + std::to_string(needed >> 20) + " MiB and there are " +
-             std::to_string(there >> 20) + ": it is done in tiles");
+    if (!told_of_tiles_)
+        log_warn("decoding in one piece would take " + std::to_string(needed >> 20) + " MiB and there are " +
+                 std::to_string(there >> 20) + ": it is done in tiles");
+    told_of_tiles_ = true;
     tiling.enabled = true;
     return tiling;
 }

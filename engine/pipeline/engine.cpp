@@ -46,6 +46,9 @@ Engine::Engine(const EngineOptions & options)
     vae_table_.emplace(checkpoint_, quants_, part(ModelRole::vae, "--vae", options.files.vae).prefix,
                        wan_vae_name);
     check_match();
+    const TensorInfo & first = *diffusion_table_->tensors().begin()->second.info;
+    const OpenedFile & file = checkpoint_.files()[size_t(first.file)];
+    advice_ = advice_of(file.container, file.file.path());
 }
 
 Engine::~Engine() = default;
@@ -139,6 +142,7 @@ Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, co
 void Engine::generate(const Request & request, const Callbacks & callbacks) {
     const std::lock_guard lock(mutex_);
     cancel_ = false;
+    told_of_tiles_ = false;
     Watch watch(!request.dump.empty());
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);

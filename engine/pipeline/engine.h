@@ -6,6 +6,7 @@
 #include "checkpoint/comfy_quant/quant_module.h"
 #include "checkpoint/type_rules.h"
 #include "models/families.h"
+#include "pipeline/advice.h"
 #include "pipeline/autoencoder.h"
 #include "pipeline/diffusion.h"
 #include "pipeline/request.h"
@@ -36,6 +37,9 @@ class Engine {
     explicit Engine(const EngineOptions & options);
     ~Engine();
 
+    // Of the diffusion model's file.
+    const Advice & advice() const { return advice_; }
+
     // One at a time; a second call waits. Throws Error. Pictures that were finished before an Error or a
     // cancel have been delivered.
     void generate(const Request & request, const Callbacks & callbacks);
@@ -62,13 +66,15 @@ class Engine {
                        const std::vector<float> & init, const Callbacks & callbacks, Watch & watch);
     void decode(const Request & request, const Plan & plan, int index, const std::vector<float> & latent,
                 const Callbacks & callbacks, Watch & watch);
-    TilingRequest decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) const;
+    TilingRequest decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae);
 
     EngineOptions options_;
     Checkpoint checkpoint_;
     QuantModules quants_;
     std::vector<FoundModel> models_;
     std::optional<ModelTable> text_table_, diffusion_table_, vae_table_;
+    Advice advice_;
+    bool told_of_tiles_ = false; // in this generation
     Runner runner_;
     std::unique_ptr<TextEncoder> text_;
     std::unique_ptr<Diffusion> diffusion_;
