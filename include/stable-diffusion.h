@@ -1,7 +1,7 @@
 // The image engine's C API: what a program needs to look into, convert and run image models.
 //
 //   char * report = NULL;
-//   if (!sd_inspect(&params, &report)) fprintf(stderr, "%s\n", sd_last_error());
+//   if (!sd_inspect(&params, SD_INSPECT_TEXT, &report)) fprintf(stderr, "%s\n", sd_last_error());
 //   sd_free_text(report);
 //
 // Strings are UTF-8. Those passed in are borrowed for the call; NULL and "" mean "not given". Strings that
@@ -44,8 +44,9 @@ typedef void (*sd_log_cb_t)(enum sd_log_level_t level, const char * text, void *
 SD_API void sd_set_log_callback(sd_log_cb_t callback, void * data);
 
 // Long work tells how far it is: `done` of `total` units of what `what` names. Units are bytes where it
-// begins with "loading", "converting" or "saving", else steps, tiles or texts. From any thread, one call at a
-// time. Returning false stops the work as soon as possible; it then fails with the message "cancelled".
+// begins with "loading", "converting", "quantizing", "verifying" or "saving", else steps, tiles or texts.
+// From any thread, one call at a time. Returning false stops the work as soon as possible; it then fails with
+// the message "cancelled".
 typedef bool (*sd_work_cb_t)(const char * what, uint64_t done, uint64_t total, void * data);
 
 // Why the last call of this thread that failed did so: `FILE: tensor NAME: cause (what to do)`. Valid until
@@ -109,6 +110,37 @@ SD_API void sd_convert_params_init(sd_convert_params_t * params);
 // thread, one call at a time.
 SD_API bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t progress, void * data);
 
+// Writing the files as one safetensors file with weights in the INT8 and INT4 formats of ComfyUI.
+// docs/quantize.md describes formats, choice of layers and report.
+typedef struct {
+    sd_model_files_t files;
+    const char * const * more_files; // further files of files.model
+    size_t more_files_count;
+    const char * output;  // *.safetensors, never one of the files
+    const char * format;  // of the layers: "int8", "int8-convrot", "w4a4", "w4a8"
+    int group;            // of the rotation; 0: the largest of 256, 64, 16, 4 that divides a layer's inputs
+    const char * preset;  // which layers, by model family; NULL: the files tell. "none": see include
+    const char * include; // more layers, and fewer: names, with * and ?, commas between them
+    const char * exclude;
+    const char * rules_file; // a format for each of some layers, before all of the above
+    bool header_settings;    // write the layers' settings into the file's header, too
+    bool replace;            // an output that exists
+    bool allow_nonfinite;    // NaN and infinity in weights count as 0; otherwise they are an error
+    bool verify;             // read the output again and compare it with the files
+    double fail_above;       // relative error of a layer's weight that is a failure; 0: none is
+    int n_threads;           // below 1: one for each core the process may use
+    int assume_int8_group;   // see sd_load_params_t
+} sd_quantize_params_t;
+
+SD_API void sd_quantize_params_init(sd_quantize_params_t * params);
+
+// The output is there whole or not at all, and the same for any number of threads. Memory does not grow with
+// the size of the tensors. Reports: a table for people, and JSON; either may be NULL. They are set when the
+// output was written, also when the result is false because a layer's error is above fail_above. The callback
+// is as for sd_convert.
+SD_API bool sd_quantize(const sd_quantize_params_t * params, sd_work_cb_t progress, void * data,
+                        char ** text_report, char ** json_report);
+
 //
 // Pictures
 //
@@ -123,6 +155,8 @@ SD_API const char * sd_scheduler_name(int i);
 // model here can use it; see sd_last_error.
 SD_API const char * sd_resolve_sampler(const char * sampler);
 SD_API const char * sd_resolve_scheduler(const char * sampler, const char * scheduler);
+// Types that wtype of the parameters may name: "f32", "q8_0". NULL beyond the last one.
+SD_API const char * sd_weight_type_name(int i);
 SD_API const char * sd_rng_type_name(enum rng_type_t type); // "cuda"; NULL for no type
 SD_API enum rng_type_t str_to_rng_type(const char * name);  // RNG_TYPE_COUNT for no name
 
@@ -200,6 +234,18 @@ typedef struct {
 typedef struct sd_ctx_t sd_ctx_t;
 SD_API sd_ctx_t * new_sd_ctx(const sd_ctx_params_t * params);
 SD_API void free_sd_ctx(sd_ctx_t * ctx); // NULL is allowed; not while it generates
+
+// What the diffusion model's file advises for pictures made with it (docs/cli.md); nothing is used unless it
+// is put into the parameters, except the flow shift, which is the model's own.
+typedef struct {
+    int width, height, steps;    // 0: no advice
+    float cfg_scale, flow_shift; // INFINITY: no advice
+    const char * sample_method;  // NULL: no advice; valid as long as the context
+    const char * scheduler;      // the same
+    bool by_name;                // steps and cfg_scale only because the file's name says "turbo"
+} sd_model_advice_t;
+
+SD_API void sd_get_model_advice(const sd_ctx_t * ctx, sd_model_advice_t * advice);
 
 // One at a time for a context; a second call waits. callbacks: NULL or borrowed for the call. Pictures are
 // delivered through callbacks->image, and in *images (*count of them, for free_sd_images) unless images is

@@ -3,6 +3,8 @@
 #include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/foreign_options.h"
+#include "apps/cli/help.h"
+#include "apps/cli/suggestion.h"
 #include "stable-diffusion.h"
 
 #include <CLI/CLI.hpp>
@@ -26,11 +28,13 @@ std::string joined(const std::vector<std::string> & list) {
 }
 const char * rng_name(int i) { return sd_rng_type_name(rng_type_t(i)); }
 
-// A name the engine resolves, or says why not.
-CLI::Validator of_engine(const char * (*resolve)(const char *)) {
+// A name the engine resolves, or says why not. list: those it resolves.
+CLI::Validator of_engine(const char * (*resolve)(const char *), const char * (*list)(int)) {
     return CLI::Validator(
-        [resolve](const std::string & name) {
-            return resolve(name.c_str()) != nullptr ? std::string() : std::string(sd_last_error());
+        [resolve, list](const std::string & name) {
+            if (resolve(name.c_str()) != nullptr) return std::string();
+            const std::string error = sd_last_error();
+            return error + did_you_mean(name, words(list));
         },
         std::string());
 }
@@ -65,6 +69,7 @@ class Group {
 
 void add_model_options(CLI::App & app, Arguments & a) {
     Group g(app, "Model files");
+    const std::vector<std::string> types = words(sd_weight_type_name);
     g.option("-m,--model", a.model, "a checkpoint that holds everything, or any one part", "FILE");
     g.option("--diffusion-model", a.diffusion_model, "the diffusion model", "FILE");
     g.option("--llm,--qwen2vl", a.llm, "the language model that encodes the prompt", "FILE");
@@ -72,8 +77,8 @@ void add_model_options(CLI::App & app, Arguments & a) {
     g.option("--tokenizer", a.tokenizer,
              "tokenizer.json, vocab.json or their folder, for an --llm without vocabulary", "FILE");
     g.option("--type", a.type,
-             "turn float weights into this type while loading or converting: f32, f16, bf16, q8_0, q4_K, ...",
-             "TYPE");
+             "turn float weights into this type while loading or converting: " + joined(types), "TYPE")
+        ->check(one_of(types));
     g.list("--tensor-type-rules", a.tensor_type_rules,
            "types by name, before --type: \"regex=type,regex=type\"", "RULES");
     g.option("--assume-int8-group", a.assume_int8_group,
@@ -114,9 +119,10 @@ void add_sampling_options(CLI::App & app, Arguments & a) {
         ->check(number(0.0, kLarge));
     // The engine knows why some names cannot be used.
     g.option("--sampling-method", a.sampling_method, joined(words(sd_sampler_name)), "NAME")
-        ->check(of_engine([](const char * name) { return sd_resolve_sampler(name); }));
+        ->check(of_engine([](const char * name) { return sd_resolve_sampler(name); }, sd_sampler_name));
     g.option("--scheduler", a.scheduler, joined(words(sd_scheduler_name)), "NAME")
-        ->check(of_engine([](const char * name) { return sd_resolve_scheduler(nullptr, name); }));
+        ->check(of_engine([](const char * name) { return sd_resolve_scheduler(nullptr, name); },
+                          sd_scheduler_name));
     g.list("--sigmas", a.sigmas, "noise levels instead of a scheduler: \"1,0.7,0.3,0\"", "LIST");
     g.option("--flow-shift", a.flow_shift, "exponent that moves steps towards the noise (1.15)", "X")
         ->check(number(-kLarge, kLarge));
@@ -198,8 +204,19 @@ const std::map<std::string, Mode> & modes() {
     static const std::map<std::string, Mode> list = {{"img_gen", Mode::img_gen},
                                                      {"inspect", Mode::inspect},
                                                      {"convert", Mode::convert},
+                                                     {"quantize", Mode::quantize},
                                                      {"metadata", Mode::metadata}};
     return list;
+}
+
+// Which options are on the command line.
+std::map<std::string, std::string> given_options(const CLI::App & app) {
+    std::map<std::string, std::string> given;
+    for (const CLI::Option * option : app.get_options()) {
+        if (option->count() > 0 && !option->get_lnames().empty())
+            given["--" + option->get_lnames().front()] = option->get_group();
+    }
+    return given;
 }
 
 CLI::Option * add_mode(CLI::App & app, std::string & mode) {
@@ -209,15 +226,29 @@ CLI::Option * add_mode(CLI::App & app, std::string & mode) {
         .add_option("-M,--mode", mode,
                     "img_gen (the default): make pictures; inspect: tell what is in a model file; "
                     "convert: write a model as another file, with --type; "
+                    "quantize: write it with weights in an INT8 or INT4 format; "
                     "metadata: print how a picture was made")
         ->type_name("MODE")
         ->check(one_of(names));
 }
 
+// What --help lists.
+std::vector<std::string> shown_options(const CLI::App & app) {
+    std::vector<std::string> names;
+    for (const CLI::Option * option : app.get_options()) {
+        if (option->get_group().empty()) continue;
+        for (const std::string & name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
 // The first thing on the command line that is nothing; "": all is something.
-std::string unknown_in(const std::vector<std::string> & rest) {
+constexpr size_t kLongName = 40;
+std::string unknown_in(const CLI::App & app, const std::vector<std::string> & rest) {
     for (const std::string & word : rest) {
-        if (word.size() > 1 && word[0] == '-') return "there is no option " + word;
+        if (word.size() > 1 && word[0] == '-')
+            return "there is no option " + (word.size() <= kLongName ? word : quoted(word)) +
+                   did_you_mean(word, shown_options(app));
     }
     return rest.empty() ? "" : "\"" + rest[0] + "\" belongs to no option";
 }
@@ -225,6 +256,13 @@ std::string unknown_in(const std::vector<std::string> & rest) {
 void refuse(const std::string & message) { print_error(message + " (sd-cli --help lists the options)"); }
 
 } // namespace
+
+const char * mode_name(Mode mode) {
+    for (const auto & [name, value] : modes()) {
+        if (value == mode) return name.c_str();
+    }
+    return "";
+}
 
 bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
     CLI::App app("Makes pictures with quantized image models, looks into their files and converts them.");
@@ -240,16 +278,24 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
     add_vae_options(app, a);
     add_output_options(app, a);
     add_inspect_options(app, a);
+    add_quantize_options(app, a.quantize);
     add_granted_options(app, a);
     add_foreign_options(app);
     exit_status = 1;
     try {
         app.parse(argc, argv);
         a.mode = modes().at(mode);
+        a.given = given_options(app);
         if (a.mode == Mode::convert && app.count("--output") == 0) a.output = "output.gguf";
-        const std::string unknown = unknown_in(app.remaining());
+        if (a.mode == Mode::quantize) {
+            take_models(app, a.model, a.quantize);
+            if (app.count("--output") == 0) a.output.clear();
+        }
+        const std::string unknown = unknown_in(app, app.remaining());
         if (unknown.empty()) return true;
         refuse(unknown);
+    } catch (const CLI::CallForHelp &) {
+        exit_status = print_result(help_text(app)) ? 0 : 1;
     } catch (const CLI::Success & success) {
         exit_status = app.exit(success);
     } catch (const CLI::ParseError & error) {

@@ -1,16 +1,22 @@
 // The command line of sd-cli as values.
 #pragma once
 
+#include "apps/cli/quantize_options.h"
+
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace cli {
 
-enum class Mode { img_gen, inspect, convert, metadata };
+enum class Mode { img_gen, inspect, convert, quantize, metadata };
+
+const char * mode_name(Mode mode); // as for --mode
 
 struct Arguments {
     Mode mode = Mode::img_gen;
+    std::map<std::string, std::string> given; // options on the command line, by long name: their group
 
     // Model files
     std::string model, diffusion_model, llm, vae, tokenizer, type, tensor_type_rules;
@@ -43,6 +49,7 @@ struct Arguments {
 
     bool json = false, layers = false;           // inspect
     std::string image, metadata_format = "text"; // metadata
+    QuantizeArguments quantize;
     bool list_devices = false;
     bool verbose = false, color = false;
 };

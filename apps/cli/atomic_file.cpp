@@ -46,7 +46,8 @@ class Output {
             // Replacing a file asks only for its folder's permission; one made read-only is meant to stay.
             if (::access(target_.c_str(), W_OK) != 0) return fail_with("cannot be replaced", errno);
         }
-        if (!open_temporary(fs::path(target_).parent_path())) return false;
+        const fs::path folder_of_target = fs::path(target_).parent_path();
+        if (!open_nameless(folder_of_target) && !open_temporary(folder_of_target)) return false;
         // Not every file system has permissions; the picture matters more.
         if (exists && ::fchmod(fd_, info.st_mode & 07777) != 0) errno = 0;
         return true;
@@ -66,13 +67,14 @@ class Output {
     }
 
     bool finish() {
-        const bool direct = temporary_.empty();
+        const bool direct = temporary_.empty() && !nameless_;
         // Some file systems find out only now that they are full.
         if (!direct && ::fsync(fd_) != 0) return fail_with("cannot be written", errno);
+        if (nameless_ && !give_name()) return fail_with("cannot be written", errno);
         const int closed = ::close(fd_);
         fd_ = -1;
         if (closed != 0 && errno != EINTR) return fail_with("cannot be written", errno);
-        if (direct) return true;
+        if (temporary_.empty()) return true;
         if (::rename(temporary_.c_str(), target_.c_str()) != 0) return fail_with("cannot be written", errno);
         temporary_.clear();
         return true;
@@ -87,13 +89,39 @@ class Output {
         return fail(std::string(what) + ": " + std::strerror(code));
     }
 
-    bool open_temporary(const fs::path & folder) {
-        // Distinct within this process; O_EXCL settles it with others.
+    // Distinct within this process; whoever uses it settles it with others.
+    static std::string temporary_name(const fs::path & folder) {
         static std::atomic<unsigned> counter{0};
+        const std::string name =
+            ".unfinished-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+        return (folder / name).string();
+    }
+
+    // A file without a name is gone when the program is, however it ends. Not every file system has them.
+    bool open_nameless(const fs::path & folder) {
+#ifdef O_TMPFILE
+        if (::access("/proc/self/fd", X_OK) != 0) return false;
+        fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+        nameless_ = fd_ >= 0;
+#endif
+        return nameless_;
+    }
+
+    // The target's, or where that exists one that takes its place.
+    bool give_name() {
+        const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+        std::string name = target_;
+        while (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+            if (errno != EEXIST) return false;
+            name = temporary_name(fs::path(target_).parent_path());
+        }
+        if (name != target_) temporary_ = name;
+        return true;
+    }
+
+    bool open_temporary(const fs::path & folder) {
         do {
-            const std::string name =
-                ".unfinished-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-            temporary_ = (folder / name).string();
+            temporary_ = temporary_name(folder);
             fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         } while (fd_ < 0 && errno == EEXIST);
         if (fd_ >= 0) return true;
@@ -104,6 +132,7 @@ class Output {
 
     std::string target_;    // links followed
     std::string temporary_; // empty: written directly
+    bool nameless_ = false; // until it is finished
     int fd_ = -1;
 };
 

@@ -1,5 +1,6 @@
 #include "apps/cli/checks.h"
 
+#include "apps/cli/suggestion.h"
 #include "apps/cli/text.h"
 
 #include <algorithm>
@@ -27,15 +28,6 @@ std::string shown(double value) {
     char text[32];
     const auto [end, problem] = std::to_chars(text, text + sizeof(text), value);
     return problem == std::errc() ? std::string(text, end) : "?";
-}
-
-// What strangers' scripts put there may be long and hold anything.
-std::string quoted(const std::string & text) {
-    constexpr size_t kMost = 60;
-    std::string line =
-        printable(text.size() <= kMost ? text : text.substr(0, kMost)) + (text.size() <= kMost ? "" : "...");
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    return '"' + line + '"';
 }
 
 std::string between(const std::string & what, double least, double most) {
@@ -69,6 +61,14 @@ std::pair<std::string, std::string> parts(const std::string & text) {
 
 } // namespace
 
+std::string quoted(const std::string & text) {
+    constexpr size_t kMost = 60;
+    std::string line =
+        printable(text.size() <= kMost ? text : text.substr(0, kMost)) + (text.size() <= kMost ? "" : "...");
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return '"' + line + '"';
+}
+
 CLI::Validator whole_number(int64_t least, int64_t most) {
     return checked([=](const std::string & text) { return check_whole(text, least, most); });
 }
@@ -82,7 +82,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
         std::string message = quoted(text) + " is none of ";
         for (size_t i = 0; i < words.size(); ++i) message += (i > 0 ? ", " : "") + words[i];
-        return message;
+        return message + did_you_mean(text, words);
     });
 }
 

@@ -9,11 +9,14 @@
 
 namespace cli {
 
+// In quotes, shortened and on one line: what strangers' scripts put there may be long and hold anything.
+std::string quoted(const std::string & text);
+
 // All of the text is a number, and it is in the range, its ends included.
 CLI::Validator whole_number(int64_t least, int64_t most);
 CLI::Validator number(double least, double most);
 
-// One of these words; the message lists them.
+// One of these words; the message lists them, and names the one that may be meant.
 CLI::Validator one_of(std::vector<std::string> words);
 
 CLI::Validator not_empty();

@@ -2,8 +2,11 @@
 #include "apps/cli/read_file.h"
 #include "apps/cli/test_folder.h"
 
+#include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace cli {
 namespace {
@@ -46,6 +49,29 @@ TEST_F(Files, what_cannot_be_written_is_refused_and_changes_nothing) {
     EXPECT_EQ(error, path("full") + ": cannot be written: No space left on device");
     EXPECT_EQ(names(), (std::vector<std::string>{"file", "full"}));
     EXPECT_EQ(get("file"), "old");
+}
+
+TEST_F(Files, a_program_that_is_killed_while_writing_leaves_nothing) {
+    const int nameless = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (nameless >= 0) ::close(nameless);
+    put("file", "old");
+    const auto killed_by_the_limit = [&](const char * name) {
+        const rlimit bytes = {1000, 1000}, none = {0, 0};
+        ::setrlimit(RLIMIT_CORE, &none);
+        ::setrlimit(RLIMIT_FSIZE, &bytes);
+        std::signal(SIGXFSZ, SIG_DFL);
+        const std::string data(100000, 'x');
+        std::string error;
+        write_file(path(name), data.data(), data.size(), error);
+    };
+    EXPECT_EXIT(killed_by_the_limit("file"), testing::KilledBySignal(SIGXFSZ), "");
+    EXPECT_EXIT(killed_by_the_limit("new"), testing::KilledBySignal(SIGXFSZ), "");
+    EXPECT_EQ(get("file"), "old");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+    // Where the file system has no files without a name, the unfinished ones stay.
+    if (nameless >= 0) {
+        EXPECT_EQ(names(), (std::vector<std::string>{"file"}));
+    }
 }
 
 TEST_F(Files, asking_leaves_nothing) {

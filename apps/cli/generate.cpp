@@ -5,8 +5,10 @@
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/inputs.h"
 #include "apps/cli/interrupt.h"
+#include "apps/cli/model_advice.h"
 #include "apps/cli/modes.h"
 #include "apps/cli/output_name.h"
+#include "apps/cli/without_effect.h"
 #include "stable-diffusion.h"
 
 #include <filesystem>
@@ -207,13 +209,20 @@ int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
 
 } // namespace
 
-int run_generate(const Arguments & a) {
+int run_generate(const Arguments & given) {
+    Arguments a = given;
     Inputs in;
     std::string error;
-    if (!load_inputs(a, in, error) || !check_outputs(a, in, error)) return fail(error);
+    if (!load_inputs(a, in, error)) return fail(error);
     const sd_ctx_params_t c = context_params_of(a);
     const std::unique_ptr<sd_ctx_t, decltype(&free_sd_ctx)> ctx(new_sd_ctx(&c), free_sd_ctx);
     if (ctx == nullptr) return fail(sd_last_error());
+    sd_model_advice_t advice;
+    sd_get_model_advice(ctx.get(), &advice);
+    const std::string taken = take_advice(advice, a, in);
+    if (!taken.empty()) print_note(taken);
+    if (!check_outputs(a, in, error)) return fail(error);
+    for (const std::string & line : without_effect(a)) print_warning(line);
     if (!a.trace.empty() && !sd_trace_begin(a.trace.c_str())) return fail(sd_last_error());
     const int status = generate(a, ctx.get(), in);
     if (!a.trace.empty() && !sd_trace_end()) return fail(sd_last_error());

@@ -8,6 +8,7 @@ namespace cli {
 int run_generate(const Arguments & arguments);
 int run_inspect(const Arguments & arguments);
 int run_convert(const Arguments & arguments);
+int run_quantize(const Arguments & arguments);
 int run_metadata(const Arguments & arguments);
 int run_list_devices();
 

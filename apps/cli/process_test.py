@@ -1,73 +1,14 @@
 #!/usr/bin/env python3
 """process_test.py SD_CLI WORK MAKE_TINY_MODEL: sd-cli as people call it. What it says, how it ends, what it leaves."""
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
-import signal
 import struct
-import subprocess
-import sys
-import termios
 import time
 import unittest
-import zlib
 
-PROGRAM, WORK, MAKE = (os.path.abspath(p) for p in sys.argv[1:4])
-MODEL = ["--diffusion-model", "tiny-krea2-int8-convrot.safetensors", "--llm", "tiny-qwen3-vl.gguf",
-         "--vae", "tiny-wan-vae.safetensors"]
-SMALL = MODEL + ["-W", "64", "-H", "48", "--steps", "2", "--cfg-scale", "1", "-p", "a cat"]
-HELP = " (sd-cli --help lists the options)"
-
-
-def listen_to_signals():
-    # What starts the tests may have them ignored.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], cwd=WORK, capture_output=True, timeout=300)
-
-
-def path(name):
-    return os.path.join(WORK, name)
-
-
-def put(name, data):
-    with open(path(name), "wb") as handle:
-        handle.write(data)
-    return name
-
-
-def get(name):
-    with open(path(name), "rb") as handle:
-        return handle.read()
-
-
-def png(width, height, pixel, channels=3):
-    """A PNG whose pixel at x, y has the bytes pixel(x, y)."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    kind = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    rows = b"".join(b"\0" + b"".join(bytes(pixel(x, y)) for x in range(width)) for y in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-
-
-def size_of_png(name):
-    return struct.unpack(">II", get(name)[16:24])
-
-
-def tensor(name, dump):
-    """The floats of a tensor of a safetensors file."""
-    data = get(dump)
-    (length,) = struct.unpack("<Q", data[:8])
-    begin, end = json.loads(data[8:8 + length])[name]["data_offsets"]
-    raw = data[8 + length + begin:8 + length + end]
-    return struct.unpack("<%df" % (len(raw) // 4), raw)
+from process_kit import HELP, MAKE, MODEL, SMALL, get, main, path, png, put, run, size_of_png, tensor, with_metadata
 
 
 class Refusals(unittest.TestCase):
@@ -100,9 +41,13 @@ class Refusals(unittest.TestCase):
                 (["--rng", "dice"], '--rng: "dice" is none of std_default, cuda, cpu'),
                 (["--sampler-rng", "dice"], '--sampler-rng: "dice" is none of std_default, cuda, cpu'),
                 (["--preview", "tae"], '--preview: "tae" is none of none, proj'),
-                (["-M", "dream"], '--mode: "dream" is none of convert, img_gen, inspect, metadata'),
+                (["-M", "dream"], '--mode: "dream" is none of convert, img_gen, inspect, metadata, quantize'),
+                (["-M", "convrt"], '--mode: "convrt" is none of convert, img_gen, inspect, metadata, quantize; '
+                 "did you mean convert?"),
+                (["--rng", "cudda"], '--rng: "cudda" is none of std_default, cuda, cpu; did you mean cuda?'),
                 (["-o", ""], "--output: is empty"),
                 (["--bogus", "3"], "there is no option --bogus"),
+                (["--stesp", "3"], "there is no option --stesp; did you mean --steps?"),
                 (["cat.png"], '"cat.png" belongs to no option')]:
             with self.subTest(arguments):
                 self.refused(arguments, message + HELP)
@@ -113,6 +58,10 @@ class Refusals(unittest.TestCase):
                          r'\(use one of euler, .*\n$')
         done = run("--scheduler", "magic").stderr.decode()
         self.assertRegex(done, r'^error: --scheduler: there is no scheduler "magic" \(use one of discrete, .*\n$')
+        for option, slip, meant in [("--sampling-method", "eulr", "euler"), ("--scheduler", "simpel", "simple"),
+                                    ("--type", "Q4_k", "q4_K")]:
+            told = run(option, slip).stderr.decode()
+            self.assertRegex(told, "^error: " + option + ": .*; did you mean " + meant + r"\? \(sd-cli [^\n]*\n$")
         self.assertRegex(run("--sampling-method", "tcd").stderr.decode(), r'^error: --sampling-method: .*"tcd".*\n$')
 
     def test_features_that_do_not_exist_are_named(self):
@@ -195,6 +144,18 @@ class Answers(unittest.TestCase):
             self.assertIn(group, done.stdout)
         self.assertRegex(run("--version").stdout.decode(), r"^sd-cli \d+\.\d+\.\d+\n$")
 
+    def test_help_fits_and_every_option_is_in_the_guide(self):
+        text = run("--help").stdout.decode()
+        self.assertEqual([line for line in text.split("\n") if len(line) > 100], [])
+        options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", "\n".join(
+            line[:line.find("  ", 2)] if "  " in line[2:] else line
+            for line in text.split("\n") if line.startswith("  -"))))
+        self.assertGreater(len(options), 60)
+        with open(os.path.join(os.path.dirname(MAKE), "..", "..", "docs", "cli.md"), encoding="utf-8") as handle:
+            guide = handle.read()
+        missing = [o for o in options if not re.search(r"`" + re.escape(o) + r"[`\s]", guide) and o not in ("-h",)]
+        self.assertEqual(missing, [])
+
     def test_devices(self):
         done = run("--list-devices")
         self.assertEqual(done.returncode, 0)
@@ -236,6 +197,41 @@ class Pictures(unittest.TestCase):
         self.made(*SMALL, "-o", "granted.png", "--offload-to-cpu", "--clip-on-cpu", "--vae-on-cpu", "--fa",
                   "--diffusion-fa", "--diffusion-conv-direct", "--vae-conv-direct", "--eager-load", "--mmap", "-v")
         self.assertEqual(get("plain.png"), get("granted.png"))
+
+    def test_options_without_effect_are_said_once(self):
+        told = self.made(*SMALL, "-n", "dogs", "--strength", "0.5", "--vae-tile-size", "8", "-o", "w.png")
+        self.assertEqual(re.findall(r"(?m)^warning: (.*)$", told),
+                         ["--negative-prompt has no effect at --cfg-scale 1",
+                          "--strength is for --init-img, which is not given",
+                          "--vae-tile-size has no effect without --vae-tiling, unless memory makes tiles necessary"])
+
+    def test_settings_of_the_model_are_used_where_none_are_given(self):
+        model = with_metadata("advised.safetensors", {"generation.width": "64", "generation.height": "48",
+                                                      "generation.steps": "2", "generation.cfg_scale": "1",
+                                                      "generation.scheduler": "simple"})
+        files = ["--diffusion-model", model, *MODEL[2:], "-p", "a cat"]
+        told = self.made(*files, "-o", "advised.png")
+        self.assertIn("the model's own settings: 64x48, 2 steps, cfg scale 1, simple (options change them)\n", told)
+        self.made(*SMALL, "--scheduler", "simple", "-o", "given.png")
+        advised, given = (json.loads(run("-M", "metadata", "--image", name, "--metadata-format", "json").stdout)
+                          for name in ("advised.png", "given.png"))
+        for key in ("width", "height", "sampling"):
+            self.assertEqual(advised["sdcpp"][key], given["sdcpp"][key])
+        told = self.made(*files, "--steps", "1", "-W", "32", "-H", "32", "--cfg-scale", "2", "--scheduler", "discrete",
+                         "-o", "own.png")
+        self.assertNotIn("settings", told)
+
+    def test_hostile_settings_of_a_model_are_not_used(self):
+        model = with_metadata("hostile.safetensors", {"generation.width": "1000000", "generation.steps": "1e9",
+                                                      "generation.cfg_scale": "nan\u001b[31m\n"})
+        told = self.made("--diffusion-model", model, *SMALL[2:], "-o", "hostile.png")
+        self.assertEqual(len(re.findall(r"(?m)^warning: hostile\.safetensors: its metadata advise .* not used$", told)), 3)
+        self.assertNotIn("\x1b", told)
+
+    def test_turbo_models_are_known_by_name(self):
+        model = with_metadata("tiny_Turbo.safetensors", {})
+        told = self.made("--diffusion-model", model, *MODEL[2:], "-W", "32", "-H", "32", "-p", "x", "-o", "turbo.png")
+        self.assertIn("the model's name says turbo: 8 steps, cfg scale 1 (options change them)\n", told)
 
     def test_empty_prompts_and_prompts_in_brackets(self):
         for prompt in ["", "[cat]", "--steps"]:
@@ -290,76 +286,5 @@ class Pictures(unittest.TestCase):
         self.assertEqual(told.count("warning: look.png/x.png: "), 1)  # two steps
 
 
-class Signals(unittest.TestCase):
-    def start(self, steps):
-        with subprocess.Popen([PROGRAM, *SMALL, "--steps", str(steps), "-o", "never.png", "--preview", "proj",
-                               "--preview-path", "begun.png"], cwd=WORK, stderr=subprocess.PIPE,
-                              preexec_fn=listen_to_signals) as process:
-            deadline = time.time() + 120
-            while not os.path.exists(path("begun.png")) and time.time() < deadline:
-                time.sleep(0.01)
-            yield process
-            if process.poll() is None:
-                process.kill()
-
-    def test_the_first_one_ends_in_order(self):
-        def unfinished():
-            return {n for n in os.listdir(WORK) if n.startswith(".unfinished")}
-
-        # Programs that were made to end at once, here or in a run before, may have left some.
-        before = unfinished()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            for name in ("begun.png", "never.png"):
-                if os.path.exists(path(name)):
-                    os.remove(path(name))
-            for process in self.start(10000):
-                process.send_signal(number)
-                told = process.communicate(timeout=120)[1].decode()
-                self.assertEqual(process.returncode, 128 + number)
-                self.assertTrue(told.endswith("error: interrupted; 0 of 1 pictures are saved\n"), told)
-            self.assertFalse(os.path.exists(path("never.png")))
-            self.assertEqual(unfinished() - before, set())
-
-    def test_the_second_one_ends_at_once(self):
-        if os.path.exists(path("begun.png")):
-            os.remove(path("begun.png"))
-        for process in self.start(10000):
-            process.send_signal(signal.SIGSTOP)
-            process.send_signal(signal.SIGINT)
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)
-            told = process.communicate(timeout=120)[1].decode()
-            self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
-            self.assertNotIn("interrupted", told)
-        self.assertFalse(os.path.exists(path("never.png")))
-
-
-class Terminal(unittest.TestCase):
-    def test_the_bar_is_no_wider_than_the_terminal(self):
-        for columns in (30, 60):
-            leader, follower = pty.openpty()
-            fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            process = subprocess.Popen([PROGRAM, *SMALL, "--steps", "5", "-o", "bar.png", "--color"], cwd=WORK,
-                                       stderr=follower)
-            os.close(follower)
-            seen = b""
-            while True:
-                try:
-                    piece = os.read(leader, 4096)
-                except OSError:  # the other end is closed
-                    break
-                if not piece:
-                    break
-                seen += piece
-            os.close(leader)
-            self.assertEqual(process.wait(timeout=120), 0)
-            bars = re.findall(r"\r\x1b\[K(sampling [^\r\n]*)", seen.decode())
-            self.assertGreaterEqual(len(bars), 5)
-            self.assertTrue(all(len(bar) < columns for bar in bars), bars)
-            self.assertEqual("|" in bars[-1], columns == 60)
-
-
 if __name__ == "__main__":
-    os.makedirs(WORK, exist_ok=True)
-    subprocess.run([sys.executable, MAKE, WORK], check=True, stdout=subprocess.DEVNULL)
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    main()

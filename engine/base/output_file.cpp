@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include "base/disk.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace sd {
@@ -25,14 +25,6 @@ std::string temporary_name(const fs::path & folder) {
     static std::atomic<unsigned> counter{0};
     const std::string name = ".unfinished-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
     return (folder / name).string();
-}
-
-// So that the new name survives a power cut. Not every file system offers it; the file itself is safe.
-void sync_folder(const fs::path & folder) {
-    const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    ::fsync(fd);
-    ::close(fd);
 }
 
 } // namespace
@@ -80,14 +72,8 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::reserve(uint64_t bytes) {
-    if (temporary_.empty() || bytes == 0) return;
-    if (bytes > uint64_t(INT64_MAX)) fail("cannot be written", EFBIG);
-    if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, off_t(bytes)) == 0) return;
-    if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT) fail("cannot be written", errno);
-    // Anything else means that this file system cannot set space aside; it still knows how much there is.
-    struct statvfs info = {};
-    if (::fstatvfs(fd_, &info) != 0 || info.f_frsize == 0) return;
-    if (bytes / info.f_frsize > info.f_bavail) fail("cannot be written", ENOSPC);
+    if (temporary_.empty()) return;
+    if (const int error = reserve_space(fd_, bytes); error != 0) fail("cannot be written", error);
 }
 
 void OutputFile::write(const void * data, size_t bytes) {
@@ -129,7 +115,7 @@ void OutputFile::finish() {
     if (direct) return;
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be written", errno);
     temporary_.clear();
-    sync_folder(fs::path(target_).parent_path());
+    sync_folder(fs::path(target_).parent_path().string());
 }
 
 } // namespace sd

@@ -4,6 +4,7 @@
 #include "base/output_file.h"
 #include "checkpoint/comfy_quant/formats.h"
 #include "checkpoint/safetensors/writer.h"
+#include "convert/checks.h"
 #include "convert/gguf_start.h"
 #include "convert/metadata.h"
 #include "convert/pieces.h"
@@ -35,15 +36,6 @@ ContainerKind kind_of(const std::string & output) {
                  "name the output *.safetensors or *.gguf"});
 }
 
-// Links are followed: what counts is which file it is.
-void refuse_input(const Checkpoint & checkpoint, const std::string & output) {
-    for (const OpenedFile & opened : checkpoint.files()) {
-        std::error_code error;
-        if (fs::equivalent(opened.file.path(), output, error) && !error)
-            throw Error({"E_ARGUMENT", output, {}, "is the file that is read", "choose another output"});
-    }
-}
-
 TypeRules rules_of(const ConvertRequest & request) {
     if (quant_format(request.type) || request.type.find("convrot") != std::string::npos)
         throw Error(
@@ -52,16 +44,8 @@ TypeRules rules_of(const ConvertRequest & request) {
              {},
              "--type " + printable(request.type, 40) +
                  ": a layer format and no type; converting keeps layers in such formats and makes none",
-             "making them is a quantizer's job, which is not built yet"});
+             "-M quantize makes them"});
     return TypeRules::parse(request.type, request.rules);
-}
-
-void report_warnings(const Checkpoint & checkpoint, const QuantModules & quants) {
-    for (const OpenedFile & opened : checkpoint.files()) {
-        for (const std::string & warning : opened.container.warnings)
-            log_warn(opened.file.path() + ": " + warning);
-    }
-    for (const std::string & warning : quants.warnings) log_warn(warning);
 }
 
 void report_long_names(const std::vector<PlannedTensor> & tensors) {
@@ -101,6 +85,19 @@ std::string start_of(const Checkpoint & checkpoint, const QuantModules & quants,
     return gguf_start(plan.tensors, pairs, data_bytes);
 }
 
+// A type that was asked for and that no tensor gets is a mistake, mostly of which file it is for.
+void report_no_change(const std::vector<PlannedTensor> & tensors, const ConvertRequest & request) {
+    if (request.type.empty() && request.rules.empty()) return;
+    const auto changes = [](const PlannedTensor & t) {
+        return t.module != nullptr || t.type != t.source->type;
+    };
+    if (std::any_of(tensors.begin(), tensors.end(), changes)) return;
+    log_warn(
+        (request.type.empty() ? "--tensor-type-rules" : "--type " + request.type) +
+        " changes no tensor: all that it is for have that type already, and layers in INT8 and INT4 formats "
+        "stay as they are");
+}
+
 } // namespace
 
 void convert(const Checkpoint & checkpoint, const ConvertRequest & request) {
@@ -108,8 +105,9 @@ void convert(const Checkpoint & checkpoint, const ConvertRequest & request) {
     const TypeRules rules = rules_of(request);
     refuse_input(checkpoint, request.output);
     const QuantModules quants = find_quant_modules(checkpoint, request.quants);
-    report_warnings(checkpoint, quants);
+    log_warnings(checkpoint, quants);
     const ConvertPlan plan = plan_conversion(checkpoint, quants, rules, request.type, kind);
+    report_no_change(plan.tensors, request);
     uint64_t alignment = 1, data_bytes = 0;
     std::string start;
     try {

@@ -15,8 +15,9 @@ std::string text(StoredType type) { return type_name(type); }
 class Planner {
   public:
     Planner(const Checkpoint & checkpoint, const QuantModules & quants, const TypeRules & rules,
-            const std::string & type, ContainerKind output)
-        : checkpoint_(checkpoint), quants_(quants), rules_(rules), gguf_(output == ContainerKind::gguf) {
+            const std::string & type, ContainerKind output, const std::set<std::string> & plain)
+        : checkpoint_(checkpoint), quants_(quants), rules_(rules), asked_plain_(plain),
+          gguf_(output == ContainerKind::gguf) {
         if (!type.empty()) type_ = stored_type(weight_type(type));
         for (const QuantModule & m : quants.modules) modules_[m.weight] = &m;
         for (const OpenedFile & f : checkpoint.files())
@@ -45,13 +46,13 @@ class Planner {
         throw checkpoint_.error(*first->weight, "E_TYPE",
                                 (n == 1 ? "is a layer" : "is the first of " + std::to_string(n) + " layers") +
                                     std::string(" in an INT8 or INT4 ConvRot format, which GGUF cannot hold"),
-                                "name the output *.safetensors, which keeps them as they are; "
-                                "making such layers is a quantizer's job, which is not built yet");
+                                "name the output *.safetensors, which keeps them as they are");
     }
 
     // What a scaled layer is to become; nothing: it stays.
     std::optional<StoredType> plain_type(const QuantModule & module) const {
         if (!is_float8(module.format)) return std::nullopt;
+        if (asked_plain_.contains(module.name)) return StoredType::f32;
         TensorInfo weight = *module.weight;
         weight.type = module.codes; // the file may call the bytes U8
         if (const auto asked = rules_.asked_type(weight)) return stored_type(*asked);
@@ -164,6 +165,7 @@ class Planner {
     const Checkpoint & checkpoint_;
     const QuantModules & quants_;
     const TypeRules & rules_;
+    const std::set<std::string> & asked_plain_;
     const bool gguf_;
     std::optional<StoredType> type_; // asked for all
     std::map<const TensorInfo *, const QuantModule *> modules_;
@@ -174,8 +176,9 @@ class Planner {
 } // namespace
 
 ConvertPlan plan_conversion(const Checkpoint & checkpoint, const QuantModules & quants,
-                            const TypeRules & rules, const std::string & type, ContainerKind output) {
-    return Planner(checkpoint, quants, rules, type, output).plan();
+                            const TypeRules & rules, const std::string & type, ContainerKind output,
+                            const std::set<std::string> & plain) {
+    return Planner(checkpoint, quants, rules, type, output, plain).plan();
 }
 
 } // namespace sd

@@ -27,8 +27,11 @@ struct ConvertPlan {
 
 // `type` as TypeRules::parse had it. Tensors are in the order of the files, so that an unchanged file comes
 // out as it was; in changed safetensors files that this order would leave misaligned, larger elements come
-// first. Throws Error for what the container cannot hold.
+// first. Of scaled layers in `plain`, by the table's names, what belongs to their scales is left out whatever
+// the rules say: they become F32, or something else that the caller makes of them. Throws Error for what the
+// container cannot hold.
 ConvertPlan plan_conversion(const Checkpoint & checkpoint, const QuantModules & quants,
-                            const TypeRules & rules, const std::string & type, ContainerKind output);
+                            const TypeRules & rules, const std::string & type, ContainerKind output,
+                            const std::set<std::string> & plain = {});
 
 } // namespace sd

@@ -67,10 +67,8 @@ TEST_F(ConvertRefusal, blocks_in_safetensors) {
 TEST_F(ConvertRefusal, int8_and_int4_layers_in_gguf) {
     TestModel one = test::int8_layer(16, 16, R"({"format":"int8_tensorwise"})");
     put_model("one.safetensors", one);
-    const std::string rest =
-        " in an INT8 or INT4 ConvRot format, which GGUF cannot hold (name the output "
-        "*.safetensors, which keeps them as they are; making such layers is a quantizer's job, which is not "
-        "built yet)";
+    const std::string rest = " in an INT8 or INT4 ConvRot format, which GGUF cannot hold (name the output "
+                             "*.safetensors, which keeps them as they are)";
     EXPECT_EQ(refused("one.safetensors", "out.gguf", "f16"),
               "one.safetensors: tensor l.weight: is a layer" + rest);
     one.add("k.weight", "I8", {4, 8}).floats("k.weight_scale", {4}, {1, 1, 1, 1});
@@ -81,7 +79,7 @@ TEST_F(ConvertRefusal, int8_and_int4_layers_in_gguf) {
         EXPECT_EQ(refused("one.safetensors", "out.safetensors", type),
                   std::string("--type ") + type +
                       ": a layer format and no type; converting keeps layers in such formats and makes none "
-                      "(making them is a quantizer's job, which is not built yet)");
+                      "(-M quantize makes them)");
 }
 
 TEST_F(ConvertRefusal, small_floats_in_gguf_need_a_type) {

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""process_end_test.py SD_CLI WORK MAKE_TINY_MODEL: how sd-cli ends when it is told to, and what it draws on a terminal."""
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+from process_kit import PROGRAM, SMALL, WORK, listen_to_signals, main, path
+
+
+class Signals(unittest.TestCase):
+    def start(self, steps):
+        with subprocess.Popen([PROGRAM, *SMALL, "--steps", str(steps), "-o", "never.png", "--preview", "proj",
+                               "--preview-path", "begun.png"], cwd=WORK, stderr=subprocess.PIPE,
+                              preexec_fn=listen_to_signals) as process:
+            deadline = time.time() + 120
+            while not os.path.exists(path("begun.png")) and time.time() < deadline:
+                time.sleep(0.01)
+            yield process
+            if process.poll() is None:
+                process.kill()
+
+    def test_the_first_one_ends_in_order(self):
+        def unfinished():
+            return {n for n in os.listdir(WORK) if n.startswith(".unfinished")}
+
+        # Programs that were made to end at once, here or in a run before, may have left some.
+        before = unfinished()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for name in ("begun.png", "never.png"):
+                if os.path.exists(path(name)):
+                    os.remove(path(name))
+            for process in self.start(10000):
+                process.send_signal(number)
+                told = process.communicate(timeout=120)[1].decode()
+                self.assertEqual(process.returncode, 128 + number)
+                self.assertTrue(told.endswith("error: interrupted; 0 of 1 pictures are saved\n"), told)
+            self.assertFalse(os.path.exists(path("never.png")))
+            self.assertEqual(unfinished() - before, set())
+
+    def test_the_second_one_ends_at_once(self):
+        if os.path.exists(path("begun.png")):
+            os.remove(path("begun.png"))
+        for process in self.start(10000):
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            told = process.communicate(timeout=120)[1].decode()
+            self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
+            self.assertNotIn("interrupted", told)
+        self.assertFalse(os.path.exists(path("never.png")))
+
+
+class Terminal(unittest.TestCase):
+    def test_the_bar_is_no_wider_than_the_terminal(self):
+        for columns in (30, 60):
+            leader, follower = pty.openpty()
+            fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            process = subprocess.Popen([PROGRAM, *SMALL, "--steps", "5", "-o", "bar.png", "--color"], cwd=WORK,
+                                       stderr=follower)
+            os.close(follower)
+            seen = b""
+            while True:
+                try:
+                    piece = os.read(leader, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not piece:
+                    break
+                seen += piece
+            os.close(leader)
+            self.assertEqual(process.wait(timeout=120), 0)
+            bars = re.findall(r"\r\x1b\[K(sampling [^\r\n]*)", seen.decode())
+            self.assertGreaterEqual(len(bars), 5)
+            self.assertTrue(all(len(bar) < columns for bar in bars), bars)
+            self.assertEqual("|" in bars[-1], columns == 60)
+
+
+if __name__ == "__main__":
+    main()

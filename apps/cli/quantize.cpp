@@ -1,0 +1,104 @@
+#include "apps/cli/atomic_file.h"
+#include "apps/cli/console.h"
+#include "apps/cli/modes.h"
+#include "apps/cli/text.h"
+#include "stable-diffusion.h"
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void on_interrupt(int) { interrupted = 1; }
+
+bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
+    static_cast<Progress *>(data)->show(what, done, total, Unit::bytes);
+    return interrupted == 0;
+}
+
+using Text = std::unique_ptr<char, decltype(&sd_free_text)>;
+
+sd_quantize_params_t params_of(const Arguments & a, const std::vector<const char *> & more) {
+    const QuantizeArguments & q = a.quantize;
+    sd_quantize_params_t p;
+    sd_quantize_params_init(&p);
+    p.files = {a.model.c_str(), a.diffusion_model.c_str(), a.llm.c_str(), a.vae.c_str()};
+    p.more_files = more.data();
+    p.more_files_count = more.size();
+    p.output = a.output.c_str();
+    p.format = q.format.c_str();
+    p.group = q.group;
+    p.preset = q.preset.c_str();
+    p.include = q.include.c_str();
+    p.exclude = q.exclude.c_str();
+    p.rules_file = q.rules.c_str();
+    p.header_settings = q.header_settings;
+    p.replace = q.force;
+    p.allow_nonfinite = q.allow_nonfinite;
+    p.verify = q.verify;
+    p.fail_above = q.fail_above;
+    p.n_threads = a.threads;
+    p.assume_int8_group = a.assume_int8_group;
+    return p;
+}
+
+// "" or why the report cannot be written: before an hour of work, not after it.
+std::string problem_of_report(const Arguments & a) {
+    const std::string & report = a.quantize.report;
+    if (report.empty()) return {};
+    std::vector<std::string> others = {a.model, a.diffusion_model, a.llm, a.vae, a.quantize.rules, a.output};
+    others.insert(others.end(), a.quantize.more_models.begin(), a.quantize.more_models.end());
+    for (const std::string & other : others) {
+        std::error_code error;
+        if (report == other || (std::filesystem::equivalent(report, other, error) && !error))
+            return "--report " + printable(report) + ": is a file that is read or written";
+    }
+    std::string problem;
+    can_write_file(report, problem);
+    return problem;
+}
+
+} // namespace
+
+int run_quantize(const Arguments & a) {
+    if (a.quantize.format.empty()) {
+        print_error("no format is given (--format int8, int8-convrot, w4a4 or w4a8)");
+        return 1;
+    }
+    std::string problem = problem_of_report(a);
+    if (!problem.empty()) {
+        print_error(problem);
+        return 1;
+    }
+    std::vector<const char *> more;
+    for (const std::string & path : a.quantize.more_models) more.push_back(path.c_str());
+    const sd_quantize_params_t p = params_of(a, more);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_interrupt);
+    Progress bar;
+    char *text = nullptr, *json = nullptr;
+    const bool good = sd_quantize(&p, progress, &bar, &text, &json);
+    bar.end();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    const Text text_owner(text, sd_free_text), json_owner(json, sd_free_text);
+    // The next call of the engine would forget them.
+    const std::string error = sd_last_error();
+    const bool cancelled = std::string_view(sd_last_error_code()) == "E_CANCELLED";
+    bool told = text == nullptr || print_result(text);
+    if (json != nullptr && !a.quantize.report.empty() &&
+        !write_file(a.quantize.report, json, std::string_view(json).size(), problem)) {
+        print_error(problem);
+        told = false;
+    }
+    if (good) return told ? 0 : 1;
+    print_error(error);
+    return cancelled ? 130 : 1;
+}
+
+} // namespace cli

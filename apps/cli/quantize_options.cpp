@@ -1,0 +1,91 @@
+#include "apps/cli/quantize_options.h"
+
+#include "apps/cli/checks.h"
+
+#include <map>
+
+namespace cli {
+namespace {
+
+constexpr const char * kGroup = "Quantizing (-M quantize)";
+
+CLI::Option * option(CLI::App & app, const char * flags, std::string & value, const char * text,
+                     const char * type) {
+    return app.add_option(flags, value, text)->group(kGroup)->type_name(type);
+}
+
+void list(CLI::App & app, const char * flags, std::string & value, const char * text) {
+    option(app, flags, value, text, "PATTERNS")
+        ->multi_option_policy(CLI::MultiOptionPolicy::Join)
+        ->delimiter(',')
+        ->check(not_empty());
+}
+
+// What people know from other quantizers, and will look for.
+void add_unbuilt(CLI::App & app) {
+    static const std::map<std::string, const char *> unbuilt = {
+        {"--calibrate", "statistics of activations, which are not built yet"},
+        {"--target-size", "choosing formats by size, which is not built yet"},
+        {"--max-error", "choosing formats by error, which is not built yet"},
+        {"--lora", "merging adapters, which is not built yet"},
+    };
+    for (const auto & [name, what] : unbuilt) {
+        const auto refuse = [name = name, what = what](const std::string &) {
+            throw CLI::ValidationError(name + " belongs to " + what);
+        };
+        app.add_option_function<std::string>(name, refuse)->group("");
+    }
+    const auto refuse = [] {
+        throw CLI::ValidationError(
+            "--scale-search belongs to searching better scales, which is not built yet");
+    };
+    app.add_flag_callback("--scale-search", refuse)->group("");
+}
+
+} // namespace
+
+void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
+    constexpr double kMostError = 100;
+    option(app, "--format", q.format, "int8, int8-convrot (rotated), w4a4 or w4a8: what layers become",
+           "FORMAT")
+        ->check(one_of({"int8", "int8-convrot", "w4a4", "w4a8"}));
+    app.add_option(
+           "--group", q.group,
+           "rotate by this group instead of the largest of 256, 64, 16, 4 that divides a layer's inputs")
+        ->group(kGroup)
+        ->type_name("G")
+        ->check(one_of({"4", "16", "64", "256", "1024", "4096"}));
+    option(
+        app, "--preset", q.preset,
+        "which layers, by model family: krea2, qwen3-vl, z-image, qwen-image, flux2-klein, wan, generic, ... "
+        "(as the file tells); none: only --include and --rules",
+        "NAME");
+    list(app, "--include", q.include,
+         "more layers: \"blocks.0.*,txtfusion.*\"; * and ? stand for characters");
+    list(app, "--exclude", q.exclude, "layers that stay as they are");
+    option(app, "--rules", q.rules,
+           "a file of lines \"PATTERN = FORMAT\", \"PATTERN = FORMAT/GROUP\" or \"PATTERN = keep\"", "FILE");
+    const auto flag = [&](const char * flags, bool & value, const char * text) {
+        app.add_flag(flags, value, text)->group(kGroup);
+    };
+    flag("--header-settings", q.header_settings, "write the layers' settings into the file's header, too");
+    flag("--force", q.force, "replace an output that exists");
+    flag("--allow-nonfinite", q.allow_nonfinite, "take NaN and infinity in weights for 0");
+    flag("--verify", q.verify, "read the written file again and compare it with the input");
+    app.add_option("--fail-above", q.fail_above,
+                   "fail when the relative error of a layer is above X (0.02: 2 %)")
+        ->group(kGroup)
+        ->type_name("X")
+        ->check(number(0.0, kMostError));
+    option(app, "--report", q.report, "write what became of each layer as JSON", "FILE")->check(not_empty());
+    add_unbuilt(app);
+}
+
+void take_models(const CLI::App & app, std::string & model, QuantizeArguments & q) {
+    std::vector<std::string> all = app.get_option("--model")->results();
+    if (all.empty()) return;
+    model = all.front();
+    q.more_models.assign(all.begin() + 1, all.end());
+}
+
+} // namespace cli

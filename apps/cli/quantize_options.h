@@ -1,0 +1,24 @@
+// What -M quantize is asked for, beside the model files, threads and output of all modes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct QuantizeArguments {
+    std::vector<std::string> more_models; // after the first -m
+    std::string format, preset, include, exclude, rules, report;
+    int group = 0;
+    double fail_above = 0;
+    bool header_settings = false, force = false, allow_nonfinite = false, verify = false;
+};
+
+void add_quantize_options(CLI::App & app, QuantizeArguments & q);
+
+// -m may be given several times for this mode; the others take the last one.
+void take_models(const CLI::App & app, std::string & model, QuantizeArguments & q);
+
+} // namespace cli

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""quantize_test.py SD_CLI WORK MAKE_TINY_MODEL: sd-cli -M quantize as people call it, and pictures of its files."""
+import importlib.util
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import unittest
+import zlib
+
+PROGRAM, WORK, MAKE = (os.path.abspath(p) for p in sys.argv[1:4])
+spec = importlib.util.spec_from_file_location("tiny_model", MAKE)
+tiny = importlib.util.module_from_spec(spec)
+sys.dont_write_bytecode = True
+spec.loader.exec_module(tiny)
+
+
+class FloatKrea2(tiny.Krea2):
+    """The tiny diffusion model with all weights in BF16."""
+
+    def int8(self, name, n, k):
+        self.plain(name, n, k)
+
+    int4 = int8
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], cwd=WORK, capture_output=True, timeout=300)
+
+
+def quantize(*arguments):
+    return run("-M", "quantize", *arguments)
+
+
+def pixels(name):
+    """The bytes of a PNG that sd-cli wrote, filters undone."""
+    with open(path(name), "rb") as handle:
+        data = handle.read()
+    at, raw = 8, b""
+    while at < len(data):
+        (length,), kind = struct.unpack(">I", data[at:at + 4]), data[at + 4:at + 8]
+        if kind == b"IHDR":
+            width, height, _, color = struct.unpack(">IIBB", data[at + 8:at + 18])
+        if kind == b"IDAT":
+            raw += data[at + 8:at + 8 + length]
+        at += 12 + length
+    channels = {0: 1, 2: 3, 4: 2, 6: 4}[color]
+    raw, stride, rows = zlib.decompress(raw), width * channels, []
+    before = bytearray(stride)
+    for y in range(height):
+        kind, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
+        for x in range(stride):
+            a, b = row[x - channels] if x >= channels else 0, before[x]
+            c = before[x - channels] if x >= channels else 0
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            row[x] = row[x] + (0, a, b, (a + b) // 2, nearest)[kind] & 255
+        rows.append(bytes(row))
+        before = row
+    return b"".join(rows)
+
+
+def psnr(a, b):
+    error = sum((x - y) ** 2 for x, y in zip(a, b)) / len(a)
+    return math.inf if error == 0 else 10 * math.log10(255 ** 2 / error)
+
+
+class Quantize(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(WORK, ignore_errors=True)
+        os.makedirs(WORK)
+        subprocess.run([sys.executable, MAKE, WORK], check=True)
+        FloatKrea2(random.Random(5)).write(path("krea2.safetensors"), {"format": "pt", "title": "tiny"})
+
+    def picture(self, model):
+        name = os.path.splitext(model)[0] + ".png"
+        done = run("--diffusion-model", model, "--llm", "tiny-qwen3-vl.gguf", "--vae", "tiny-wan-vae.safetensors", "-W",
+                   "64", "-H", "64", "--steps", "4", "--cfg-scale", "1", "-p", "a cat", "-o", name)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return pixels(name)
+
+    def refused(self, arguments, message, status=1):
+        before = sorted(os.listdir(WORK))
+        done = quantize(*arguments)
+        lines = [line for line in done.stderr.decode().splitlines() if line.startswith("error: ")]
+        self.assertEqual(lines, ["error: " + message], done.stderr.decode())
+        self.assertEqual(done.returncode, status)
+        self.assertEqual(sorted(os.listdir(WORK)), before)
+
+    def test_pictures_are_near_those_of_the_unquantized_model(self):
+        original = self.picture("krea2.safetensors")
+        nearness = {}
+        for form in ("int8", "int8-convrot", "w4a4", "w4a8"):
+            out = form + ".safetensors"
+            done = quantize("-m", "krea2.safetensors", "-o", out, "--format", form, "--verify", "-t", "2")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            self.assertIn("preset for Krea 2: krea2", done.stdout.decode())
+            self.assertIn("verified: the file was read again", done.stdout.decode())
+            nearness[form] = psnr(self.picture(out), original)
+        for form, least in (("int8", 48), ("int8-convrot", 48), ("w4a4", 31), ("w4a8", 35)):
+            self.assertGreater(nearness[form], least, nearness)
+        self.assertLess(nearness["w4a4"], nearness["int8-convrot"])
+
+    def test_the_report(self):
+        done = quantize("-m", "krea2.safetensors", "-o", "r.safetensors", "--format", "w4a8", "--exclude",
+                        "blocks.1.mlp.*", "--exclude", "blocks.0.attn.w?", "--report", "r.json", "--fail-above", "0.5",
+                        "--header-settings")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        text = done.stdout.decode()
+        for part in ("w4a8, group 256", "w4a8, group 64", "largest errors", "layers by error", "--exclude",
+                     "preset krea2 (first*)"):
+            self.assertIn(part, text)
+        with open(path("r.json"), encoding="utf-8") as handle:
+            report = json.load(handle)
+        self.assertEqual(report["schema"], "sd.quantize.v1")
+        names = [layer["name"] for layer in report["layers"]]
+        self.assertEqual(sorted(names), sorted(["blocks.%d.attn.%s" % (i, p) for i in (0, 1) for p in
+                                                (("gate",) if i == 0 else ("wq", "wk", "wv", "gate", "wo"))] +
+                                               ["blocks.0.mlp." + p for p in ("gate", "up", "down")]))
+        self.assertEqual(sum(report["histogram"]["counts"]), len(names))
+        self.assertEqual(len(report["worst"]), min(10, len(names)))
+        for layer in report["layers"]:
+            self.assertTrue(0.03 < layer["error"] < 0.12, layer)
+            self.assertEqual(layer["from"], "BF16")
+            self.assertEqual(layer["bytes_before"], 2 * layer["shape"][0] * layer["shape"][1])
+        self.assertEqual(report["output"]["bytes"], os.path.getsize(path("r.safetensors")))
+        inspected = json.loads(run("-M", "inspect", "-m", "r.safetensors", "--json").stdout)
+        counts = [row["count"] for row in inspected["formats"] if row["format"] == "asym_w4a8_int8"]
+        self.assertEqual(sum(counts), len(names))
+
+    def test_parts_given_by_several_options(self):
+        for name, prefix in (("one", "blocks.0.a"), ("two", "blocks.1.a")):
+            part = tiny.Safetensors()
+            part.add(prefix + ".weight", "F32", [4, 64], tiny.f32([0.25] * 256))
+            part.write(path(name + ".safetensors"), {})
+        done = quantize("-m", "one.safetensors", "-m", "two.safetensors", "-o", "both.safetensors", "--format", "int8")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        inspected = json.loads(run("-M", "inspect", "-m", "both.safetensors", "--json").stdout)
+        self.assertEqual([layer["name"] for layer in inspected["layers"]], ["blocks.0.a", "blocks.1.a"])
+
+    def test_refusals(self):
+        good = ["-m", "krea2.safetensors", "-o", "none.safetensors"]
+        self.refused(good, "no format is given (--format int8, int8-convrot, w4a4 or w4a8)")
+        self.refused(["-m", "krea2.safetensors", "--format", "int8"], "no output is given (-o FILE.safetensors)")
+        self.refused(["-o", "none.safetensors", "--format", "int8"],
+                     "no model file is given (-m FILE or --diffusion-model FILE)")
+        self.refused(["-m", "missing.safetensors", "-o", "none.safetensors", "--format", "int8"],
+                     "missing.safetensors: No such file or directory")
+        self.refused(["-m", "krea2.safetensors", "-o", "krea2.safetensors", "--format", "int8", "--force"],
+                     "krea2.safetensors: is the file that is read (choose another output)")
+        self.refused(["-m", "krea2.safetensors", "-o", "tiny-wan-vae.safetensors", "--format", "int8"],
+                     "tiny-wan-vae.safetensors: exists already (--force replaces it)")
+        self.refused(["-m", "tiny-krea2-int8-convrot.safetensors", "-o", "none.safetensors", "--format", "w4a4"],
+                     "tiny-krea2-int8-convrot.safetensors: tensor blocks.0.attn.gate.weight: is quantized already "
+                     "(int8_tensorwise), and quantizing twice to w4a4 would add to its errors (begin from the original, "
+                     "or leave it as it is with --exclude or a rule PATTERN = keep)")
+        self.refused(good + ["--format", "int8", "--report", "krea2.safetensors/r.json"],
+                     "krea2.safetensors/r.json: its folder cannot be made: Not a directory")
+        self.refused(good + ["--format", "int8", "--report", "./krea2.safetensors"],
+                     "--report ./krea2.safetensors: is a file that is read or written")
+        for option, what in (("--calibrate", "statistics of activations, which are not built yet"),
+                             ("--target-size", "choosing formats by size, which is not built yet")):
+            self.refused(good + [option, "x"], "%s belongs to %s (sd-cli --help lists the options)" % (option, what))
+
+    def test_an_error_above_the_limit_is_a_failure_with_the_file_there(self):
+        done = quantize("-m", "krea2.safetensors", "-o", "f.safetensors", "--format", "w4a4", "--fail-above", "0.01")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("largest errors", done.stdout.decode())
+        self.assertRegex(done.stderr.decode(), r"error: f\.safetensors: tensor blocks\..*: its error of 0\.1.* is "
+                                               r"above --fail-above 0\.01, as that of 15 others \(the file is written\)")
+        self.assertTrue(os.path.exists(path("f.safetensors")))
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # what starts the tests may have them ignored
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,84 @@
+#include "quantize/identity.h"
+
+#include "quantize/digest.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sys/stat.h>
+
+namespace sd {
+namespace {
+
+// Whoever changes what is written for the same plan, or how the work is cut into pieces, gives another
+// number.
+constexpr uint64_t kWritersVersion = 1;
+
+void add_file(Digest & digest, const OpenedFile & opened) {
+    const std::string & path = opened.file.path();
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0)
+        throw Error({"E_FILE", path, {}, std::string("cannot be read: ") + std::strerror(errno), {}});
+    digest.text(std::filesystem::path(path).filename().string());
+    digest.number(opened.file.size());
+    digest.number(uint64_t(info.st_mtim.tv_sec));
+    digest.number(uint64_t(info.st_mtim.tv_nsec));
+    for (const auto & [key, value] : opened.container.metadata) {
+        digest.text(key);
+        digest.text(value);
+    }
+}
+
+} // namespace
+
+uint64_t digest_of(const Checkpoint & checkpoint) {
+    Digest digest;
+    for (const OpenedFile & f : checkpoint.files()) add_file(digest, f);
+    for (const TensorInfo & t : checkpoint.tensors()) {
+        digest.text(t.name);
+        digest.text(checkpoint.stored_name(t));
+        digest.text(type_name(t.type));
+        digest.number(uint64_t(t.file));
+        digest.number(t.offset);
+        digest.number(t.bytes);
+        for (const auto * numbers : {&t.shape, &t.strides}) {
+            digest.number(numbers->size());
+            for (const int64_t n : *numbers) digest.number(uint64_t(n));
+        }
+    }
+    return digest.value();
+}
+
+JournalIdentity identity_of(const Checkpoint & checkpoint, const std::vector<ChosenLayer> & layers,
+                            const WriteOptions & options) {
+    Digest digest;
+    digest.number(kWritersVersion);
+    digest.number(options.allow_nonfinite ? 1 : 0);
+    digest.number(options.scale_search ? 1 : 0);
+    for (const ChosenLayer & l : layers) {
+        digest.text(l.name);
+        for (const Candidate & c : l.candidates) {
+            digest.text(c.format ? layer_format_name(*c.format) : "");
+            digest.number(uint64_t(c.group));
+            digest.bytes(c.book.data(), sizeof c.book);
+        }
+    }
+    return {digest_of(checkpoint), digest.value()};
+}
+
+JournalIdentity identity_of(const Checkpoint & checkpoint, const QuantizePlan & plan,
+                            const WriteOptions & options) {
+    Digest digest;
+    digest.number(kWritersVersion);
+    digest.number(options.allow_nonfinite ? 1 : 0);
+    digest.number(options.scale_search ? 1 : 0);
+    digest.text(plan.start);
+    for (const LayerPlan & layer : plan.layers) {
+        digest.text(layer.name);
+        digest.text(layer.settings);
+        digest.bytes(layer.layer->book.data(), sizeof layer.layer->book);
+    }
+    return {digest_of(checkpoint), digest.value()};
+}
+
+} // namespace sd
