@@ -113,6 +113,22 @@ TEST(inspect, the_report_of_a_part_given_as_another_one_describes_it) {
     EXPECT_EQ(inspected(lora(), Component::vae).models.size(), 1u);
 }
 
+TEST(inspect, what_runs_is_said_and_what_else_it_takes) {
+    const auto says = [](const std::vector<ExpectedTensor> & tensors, const std::string & sentence) {
+        return inspect_text(inspected(tensors, Component::model), false).find(sentence) != std::string::npos;
+    };
+    EXPECT_TRUE(says(krea2(),
+                     "\nIt can be run here, together with a Qwen3-VL text encoder (--llm) and a Wan 2.1 "
+                     "VAE (--vae).\n"));
+    EXPECT_TRUE(
+        says(vae(), "together with a Krea 2 diffusion model (--diffusion-model) and a Qwen3-VL text"));
+    for (const auto & tensors : {z_image(), lora(), nothing()}) EXPECT_FALSE(says(tensors, "can be run"));
+    std::vector<ExpectedTensor> all = krea2();
+    for (ExpectedTensor t : vae()) all.push_back({"first_stage_model." + t.name, t.shape});
+    for (ExpectedTensor t : qwen()) all.push_back({"text_encoders.llm." + t.name, t.shape});
+    EXPECT_TRUE(says(all, "\nIt can be run here.\n"));
+}
+
 TEST(inspect, a_right_part_does_not_excuse_a_wrong_one) {
     const test::TensorFile dit(krea2()), text(qwen());
     Checkpoint checkpoint;

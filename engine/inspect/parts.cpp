@@ -1,6 +1,7 @@
 #include "inspect/parts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace sd {
@@ -47,6 +48,17 @@ std::vector<FoundModel> models_alone(const Checkpoint & checkpoint, const QuantO
 std::string title_and_role(const FoundModel & model) {
     const std::string role = role_name(model.role);
     return model.title.ends_with(role) ? model.title : model.title + " " + role;
+}
+
+std::string what_runs(const std::vector<FoundModel> & models) {
+    std::string others;
+    int missing = 0;
+    for (const Part & part : kParts) {
+        if (has_role(models, part.role)) continue;
+        others += (missing++ == 0 ? ", together with " : " and ") + std::string(part.needed) + " (" +
+                  part.option + ")";
+    }
+    return missing == int(std::size(kParts)) ? "" : "It can be run here" + others + ".";
 }
 
 std::optional<Error> wrong_part(const Checkpoint & checkpoint, const QuantOptions & options,

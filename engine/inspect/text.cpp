@@ -102,6 +102,8 @@ std::string inspect_text(const InspectReport & report, bool all_layers) {
     out += count_text(report.parameters) + " parameters in " + size_text(report.bytes) + "\n";
     if (report.models.empty()) out += "\nNo model this program knows.\n";
     for (const FoundModel & model : report.models) add_model(out, model);
+    const std::string runs = report.problem ? "" : what_runs(report.models);
+    if (!runs.empty()) out += "\n" + runs + "\n";
     add_rows(out, "layers", "count", report.formats);
     add_rows(out, "tensors as stored", "count", report.types);
     if (all_layers && !report.layers.empty()) out += "\n";

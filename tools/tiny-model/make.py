@@ -2,12 +2,14 @@
 """make.py DIR: writes a tiny image model with random weights, in the formats real ones are downloaded in.
 
   tiny-krea2-int8-convrot.safetensors  diffusion model: INT8 ConvRot, packed INT4 and BF16 layers
+  tiny-krea2-bf16.safetensors          the same in BF16 alone, for quantizing
   tiny-qwen3-vl.gguf                   text encoder with its own vocabulary
   tiny-wan-vae.safetensors             VAE
 
 Everything a program does with real checkpoints it does with these, on any machine within seconds; what they paint is
 noise. Needs nothing but Python. The same files come out everywhere.
 """
+import argparse
 import json
 import os
 import random
@@ -128,6 +130,14 @@ class Krea2(Safetensors):
         inner(name + "mlp.gate", mlp, width)
         inner(name + "mlp.up", mlp, width)
         inner(name + "mlp.down", width, mlp)
+
+
+class FloatKrea2(Krea2):
+    def int8(self, name, n, k):
+        self.plain(name, n, k)
+
+    def int4(self, name, n, k):
+        self.plain(name, n, k)
 
 
 class WanVae(Safetensors):
@@ -305,13 +315,13 @@ def text_encoder(rng):
 
 
 def main():
-    if len(sys.argv) != 2:
-        print("usage: make.py DIR", file=sys.stderr)
-        return 2
-    folder = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="DIR")
+    folder = parser.parse_args().folder
     os.makedirs(folder, exist_ok=True)
     metadata = {"description": "random weights, for trying programs"}
     Krea2(random.Random(1)).write(os.path.join(folder, "tiny-krea2-int8-convrot.safetensors"), metadata)
+    FloatKrea2(random.Random(1)).write(os.path.join(folder, "tiny-krea2-bf16.safetensors"), metadata)
     text_encoder(random.Random(2)).write(os.path.join(folder, "tiny-qwen3-vl.gguf"))
     WanVae(random.Random(3)).write(os.path.join(folder, "tiny-wan-vae.safetensors"), metadata)
     return 0
