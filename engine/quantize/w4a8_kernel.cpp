@@ -10,6 +10,7 @@
 #include "quantize/row_kernels.h"
 
 #include <algorithm>
+#include <array>
 
 HWY_BEFORE_NAMESPACE();
 namespace sd::HWY_NAMESPACE {
@@ -21,6 +22,16 @@ constexpr int kRun = int(kRelativeRun);
 constexpr int kMostLanes = HWY_MAX_BYTES / int(sizeof(float));
 constexpr float kLeastScale = 1e-8f;
 constexpr int kRefinements = 2;
+
+// Looked up: a run has one for sixteen values, and searching tries several.
+HWY_INLINE float e4m3_value(uint8_t code) {
+    static const std::array<float, 256> values = [] {
+        std::array<float, 256> all;
+        for (size_t i = 0; i < all.size(); ++i) all[i] = f8_e4m3_to_float(uint8_t(i));
+        return all;
+    }();
+    return values[code];
+}
 
 struct Runs {
     HWY_INLINE Runs() {}
@@ -44,35 +55,43 @@ HWY_INLINE Float sum(const Runs & a) {
                    hn::Add(hn::Add(s[4], s[5]), hn::Add(s[6], s[7])));
 }
 
-// The nearest of ascending levels; of two as near the lower one. Only the last level below the target and the
-// first that is not are compared, which matters where levels are equal.
-struct Nearest {
-    Float level, number;
+// The middles between neighbours of ascending levels. What is above one is nearer to the upper level; what
+// lies on one takes the lower.
+struct Middles {
+    HWY_INLINE Middles() {}
+    Float v[kLevels - 1];
 };
-HWY_INLINE Nearest nearest(Float target, const Runs & levels) {
-    const FloatTag d;
-    const Float one = hn::Set(d, 1.0f), last = hn::Set(d, float(kLevels - 1));
-    Float low = levels.v[0], high = levels.v[0], below = hn::Zero(d);
-    for (int i = 0; i < kLevels; ++i) {
-        const auto is_below = hn::Lt(levels.v[i], target);
-        low = hn::IfThenElse(is_below, levels.v[i], low);
-        high = hn::IfThenElse(is_below, levels.v[std::min(i + 1, kLevels - 1)], high);
-        below = hn::Add(below, hn::IfThenElseZero(is_below, one));
+HWY_INLINE void find_middles(const Runs & levels, Middles & middles) {
+    const Float half = hn::Set(FloatTag(), 0.5f);
+    for (int i = 0; i + 1 < kLevels; ++i) middles.v[i] = hn::Mul(hn::Add(levels.v[i], levels.v[i + 1]), half);
+}
+
+HWY_INLINE Float nearest_level(Float target, const Runs & levels, const Middles & middles) {
+    Float level = levels.v[0];
+    for (int i = 0; i + 1 < kLevels; ++i)
+        level = hn::IfThenElse(hn::Lt(middles.v[i], target), levels.v[i + 1], level);
+    return level;
+}
+
+// Two sums, so that additions need not wait for each other; they are whole numbers.
+HWY_INLINE Float nearest_number(Float target, const Middles & middles) {
+    const Float one = hn::Set(FloatTag(), 1.0f);
+    Float even = hn::Zero(FloatTag()), odd = even;
+    for (int i = 0; i + 1 < kLevels; ++i) {
+        Float & sum = i % 2 == 0 ? even : odd;
+        sum = hn::Add(sum, hn::IfThenElseZero(hn::Lt(middles.v[i], target), one));
     }
-    const auto takes_high = hn::Lt(hn::Abs(hn::Sub(target, high)), hn::Abs(hn::Sub(target, low)));
-    const Float low_number = hn::Max(hn::Sub(below, one), hn::Zero(d));
-    return {hn::IfThenElse(takes_high, high, low),
-            hn::IfThenElse(takes_high, hn::Min(below, last), low_number)};
+    return hn::Add(even, odd);
 }
 
 // Scales of these runs with least squares; and the largest magnitude of what they make of the levels.
-HWY_INLINE Float fit(const Runs & runs, const Runs & book, Float & largest) {
+HWY_INLINE Float fit(const Runs & runs, const Runs & book, const Middles & middles, Float & largest) {
     const FloatTag d;
     const Float least = hn::Set(d, kLeastScale);
     Float scale = least;
     for (int j = 0; j < kRun; ++j) scale = hn::Max(scale, hn::Abs(runs.v[j]));
     Runs level;
-    for (int j = 0; j < kRun; ++j) level.v[j] = nearest(hn::Div(runs.v[j], scale), book).level;
+    for (int j = 0; j < kRun; ++j) level.v[j] = nearest_level(hn::Div(runs.v[j], scale), book, middles);
     for (int pass = 0; pass < kRefinements; ++pass) {
         Runs product, square;
         for (int j = 0; j < kRun; ++j) {
@@ -80,7 +99,7 @@ HWY_INLINE Float fit(const Runs & runs, const Runs & book, Float & largest) {
             square.v[j] = hn::Mul(level.v[j], level.v[j]);
         }
         scale = hn::Max(hn::Div(sum(product), hn::Max(sum(square), least)), least);
-        for (int j = 0; j < kRun; ++j) level.v[j] = nearest(hn::Div(runs.v[j], scale), book).level;
+        for (int j = 0; j < kRun; ++j) level.v[j] = nearest_level(hn::Div(runs.v[j], scale), book, middles);
     }
     for (int j = 0; j < kRun; ++j) largest = hn::Max(largest, hn::Abs(hn::Mul(level.v[j], scale)));
     return scale;
@@ -113,17 +132,19 @@ struct Chosen {
 HWY_INLINE void choose(const Runs & quotients, const Runs & book, Chosen & chosen) {
     const FloatTag d;
     HWY_ALIGN float relative[kMostLanes] = {};
-    for (int l = 0; l < float_lanes(); ++l) relative[l] = f8_e4m3_to_float(chosen.codes[l]);
+    for (int l = 0; l < float_lanes(); ++l) relative[l] = e4m3_value(chosen.codes[l]);
     Runs grid;
+    Middles middles;
     make_grid(book, hn::Load(d, relative), grid);
-    for (int j = 0; j < kRun; ++j) hn::Store(nearest(quotients.v[j], grid).number, d, chosen.numbers[j]);
+    find_middles(grid, middles);
+    for (int j = 0; j < kRun; ++j) hn::Store(nearest_number(quotients.v[j], middles), d, chosen.numbers[j]);
 }
 
 // Squared errors of the decoded values, by run.
 HWY_INLINE Float error_of(const Runs & runs, const Runs & book, const Chosen & chosen, float channel) {
     const FloatTag d;
     HWY_ALIGN float relative[kMostLanes] = {};
-    for (int l = 0; l < float_lanes(); ++l) relative[l] = f8_e4m3_to_float(chosen.codes[l]);
+    for (int l = 0; l < float_lanes(); ++l) relative[l] = e4m3_value(chosen.codes[l]);
     const Float scale = hn::Load(d, relative), factor = hn::Set(d, channel);
     Runs squares;
     for (int j = 0; j < kRun; ++j) {
@@ -182,13 +203,15 @@ void encode_w4a8(const W4a8Row & row) {
     const int64_t runs = row.k / kRun, lanes = float_lanes();
     Runs book;
     for (int i = 0; i < kLevels; ++i) book.v[i] = hn::Set(d, row.book[i]);
+    Middles middles;
+    find_middles(book, middles);
     Float largest = hn::Zero(d);
     for (int64_t first = 0; first < runs; first += lanes) {
         const int64_t count = std::min(lanes, runs - first);
         Runs some;
         load_runs(row.r, first, count, some);
         HWY_ALIGN float scales[kMostLanes];
-        hn::Store(fit(some, book, largest), d, scales);
+        hn::Store(fit(some, book, middles, largest), d, scales);
         std::copy_n(scales, count, row.scratch + first);
     }
     const float channel = std::max(hn::GetLane(hn::MaxOfLanes(d, largest)) / 127.0f, kLeastScale);
@@ -200,7 +223,7 @@ void encode_w4a8(const W4a8Row & row) {
 
 void decode_w4a8(const W4a8Row & row, float * decoded) {
     for (int64_t run = 0; run < row.k / kRun; ++run) {
-        const float relative = f8_e4m3_to_float(row.relative[run]);
+        const float relative = e4m3_value(row.relative[run]);
         for (int64_t j = 0; j < kRun; ++j) {
             const int byte = int(row.packed[(run * kRun + j) / 2]);
             decoded[run * kRun + j] = row.book[j % 2 == 0 ? byte & 15 : byte >> 4] * relative * *row.channel;
