@@ -44,9 +44,9 @@ typedef void (*sd_log_cb_t)(enum sd_log_level_t level, const char * text, void *
 SD_API void sd_set_log_callback(sd_log_cb_t callback, void * data);
 
 // Long work tells how far it is: `done` of `total` units of what `what` names. Units are bytes where it
-// begins with "loading", "converting", "quantizing", "verifying" or "saving", else steps, tiles or texts.
-// From any thread, one call at a time. Returning false stops the work as soon as possible; it then fails with
-// the message "cancelled".
+// begins with "loading", "converting", "looking for", "measuring", "quantizing", "verifying" or "saving",
+// else steps, tiles or texts. From any thread, one call at a time. Returning false stops the work as soon as
+// possible; it then fails with the code E_CANCELLED.
 typedef bool (*sd_work_cb_t)(const char * what, uint64_t done, uint64_t total, void * data);
 
 // Why the last call of this thread that failed did so: `FILE: tensor NAME: cause (what to do)`. Valid until
@@ -91,6 +91,10 @@ typedef enum {
 // report and an error.
 SD_API bool sd_inspect(const sd_load_params_t * params, sd_inspect_format_t format, char ** report);
 
+// Whether the path is, under whatever name, one of the files, a shard or its index. False also when they
+// cannot be opened; see sd_last_error.
+SD_API bool sd_model_reads_file(const sd_model_files_t * files, const char * path);
+
 // Writing the files as one file of another container, or with weights of another type.
 typedef struct {
     sd_model_files_t files;
@@ -117,7 +121,7 @@ typedef struct {
     const char * const * more_files; // further files of files.model
     size_t more_files_count;
     const char * output;  // *.safetensors, never one of the files
-    const char * format;  // of the layers: "int8", "int8-convrot", "w4a4", "w4a8"
+    const char * format;  // of the layers: "int8", "int8-convrot", "w4a4", "w4a8"; "auto": see target_size
     int group;            // of the rotation; 0: the largest of 256, 64, 16, 4 that divides a layer's inputs
     const char * preset;  // which layers, by model family; NULL: the files tell. "none": see include
     const char * include; // more layers, and fewer: names, with * and ?, commas between them
@@ -127,17 +131,24 @@ typedef struct {
     bool replace;            // an output that exists
     bool allow_nonfinite;    // NaN and infinity in weights count as 0; otherwise they are an error
     bool verify;             // read the output again and compare it with the files
-    double fail_above;       // relative error of a layer's weight that is a failure; 0: none is
-    int n_threads;           // below 1: one for each core the process may use
-    int assume_int8_group;   // see sd_load_params_t
+    // With the format "auto" one of these is above 0: bytes the output may have, or the error (root of the
+    // mean of squared relative errors of layers, weighed by their sizes) it may have with as few bytes as
+    // possible.
+    uint64_t target_size;
+    double max_error;
+    bool scale_search;     // slower: scales with the least squared error, which is never larger then
+    double fail_above;     // relative error of a layer's weight that is a failure; 0: none is
+    int n_threads;         // below 1: one for each core the process may use
+    int assume_int8_group; // see sd_load_params_t
 } sd_quantize_params_t;
 
 SD_API void sd_quantize_params_init(sd_quantize_params_t * params);
 
-// The output is there whole or not at all, and the same for any number of threads. Memory does not grow with
-// the size of the tensors. Reports: a table for people, and JSON; either may be NULL. They are set when the
-// output was written, also when the result is false because a layer's error is above fail_above. The callback
-// is as for sd_convert.
+// The output is there whole or not at all, and the same for any number of threads. What is done is kept
+// beside it when the callback stops the work (OUTPUT.part and others, which the message names), or the
+// machine does; the same call goes on from there. Memory does not grow with the size of the tensors. Reports:
+// a table for people, and JSON; either may be NULL. They are set when the output was written, also when the
+// result is false because a layer's error is above fail_above. The callback is as for sd_convert.
 SD_API bool sd_quantize(const sd_quantize_params_t * params, sd_work_cb_t progress, void * data,
                         char ** text_report, char ** json_report);
 
@@ -159,6 +170,25 @@ SD_API const char * sd_resolve_scheduler(const char * sampler, const char * sche
 SD_API const char * sd_weight_type_name(int i);
 SD_API const char * sd_rng_type_name(enum rng_type_t type); // "cuda"; NULL for no type
 SD_API enum rng_type_t str_to_rng_type(const char * name);  // RNG_TYPE_COUNT for no name
+
+// When adapters are added: in each step, or once to float weights while they are loaded, which is faster and
+// rounds them once more. AUTO: while loading where all weights are floats. With quantized ones it is always
+// in each step.
+enum lora_apply_mode_t {
+    LORA_APPLY_AUTO,
+    LORA_APPLY_IMMEDIATELY,
+    LORA_APPLY_AT_RUNTIME,
+    LORA_APPLY_MODE_COUNT
+};
+SD_API const char * sd_lora_apply_mode_name(enum lora_apply_mode_t mode); // "at_runtime"; NULL for no mode
+SD_API enum lora_apply_mode_t str_to_lora_apply_mode(const char * name);  // LORA_APPLY_MODE_COUNT for no name
+
+// An adapter: LoRA, LoHa, LoKr or differences of weights (docs/adapters.md).
+typedef struct {
+    bool is_high_noise; // for models in two stages, of which there are none here: must be false
+    float multiplier;   // of any sign; 0: as if it were not there
+    const char * path;
+} sd_lora_t;
 
 // Rows from the top, `channel` bytes side by side for each pixel.
 typedef struct {
@@ -186,27 +216,31 @@ typedef struct {
 
 typedef struct {
     sd_model_files_t files;
-    const char * tokenizer; // for text encoders without vocabulary: tokenizer.json, vocab.json, a folder
-    int n_threads;          // below 1: one for each physical core; at most 512
-    int assume_int8_group;  // see sd_load_params_t
-    const char * wtype;     // the type float weights are turned into ("f32", "q8_0"); NULL: as stored
+    const char *
+        tokenizer; // for text encoders without vocabulary: tokenizer.json, vocab.json, a folder, a GGUF
+    int n_threads; // below 1: one for each physical core; at most 512
+    int assume_int8_group;          // see sd_load_params_t
+    const char * wtype;             // the type float weights are turned into ("f32", "q8_0"); NULL: as stored
     const char * tensor_type_rules; // "regex=type,..."; goes before wtype
     bool enable_mmap;               // use weights where they lie in the files
     bool keep_loaded;               // keep every part in memory for the next picture
     enum rng_type_t rng_type;
     enum rng_type_t sampler_rng_type; // RNG_TYPE_COUNT: the same as rng_type
+    enum lora_apply_mode_t lora_apply_mode;
 } sd_ctx_params_t;
 
 typedef struct {
     const char * prompt;
     const char * negative_prompt;
+    const sd_lora_t * loras; // tags in the prompt are no adapters here; equal paths add up
+    uint32_t lora_count;
     int width, height; // other than multiples of 8: made a little larger and cropped
     int64_t seed;      // below 0: drawn
     int batch_count;   // picture i has the seed seed + i and can be made alone with it
     sd_sample_params_t sample_params;
     sd_image_t init_image; // data NULL: none
-    sd_image_t mask_image; // white: make anew
-    float strength;        // 0 (keep the picture) to 1
+    sd_image_t mask_image; // 128 and above: make anew; pixels below stay those of init_image
+    float strength;        // how much of init_image may change: a share of the steps, at least one; 1: all
     sd_tiling_params_t vae_tiling_params;
     bool check_nan;            // look for the first layer whose output is not finite
     const char * explain;      // a file for what runs each node of a step (.json, else text); NULL: none
@@ -247,9 +281,15 @@ typedef struct {
 
 SD_API void sd_get_model_advice(const sd_ctx_t * ctx, sd_model_advice_t * advice);
 
+// Whether the path is, under whatever name, a file that the context reads: one of the model, a shard or its
+// index, or a vocabulary. Nothing should be written over it. Adapters are files of a call, not of the
+// context.
+SD_API bool sd_ctx_reads_file(const sd_ctx_t * ctx, const char * path);
+
 // One at a time for a context; a second call waits. callbacks: NULL or borrowed for the call. Pictures are
 // delivered through callbacks->image, and in *images (*count of them, for free_sd_images) unless images is
-// NULL. False when it failed or was cancelled; what was delivered before stays valid.
+// NULL. False when it failed or was cancelled; what was delivered before stays valid. E_ARGUMENT when explain
+// or dump_tensors is a file that is read, or the same file.
 SD_API bool generate_image(sd_ctx_t * ctx, const sd_img_gen_params_t * params,
                            const sd_gen_callbacks_t * callbacks, sd_image_t ** images, int * count);
 SD_API void free_sd_images(sd_image_t * images, int count);

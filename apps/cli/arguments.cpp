@@ -27,6 +27,7 @@ std::string joined(const std::vector<std::string> & list) {
     return text;
 }
 const char * rng_name(int i) { return sd_rng_type_name(rng_type_t(i)); }
+const char * lora_mode_name(int i) { return sd_lora_apply_mode_name(lora_apply_mode_t(i)); }
 
 // A name the engine resolves, or says why not. list: those it resolves.
 CLI::Validator of_engine(const char * (*resolve)(const char *), const char * (*list)(int)) {
@@ -86,6 +87,11 @@ void add_model_options(CLI::App & app, Arguments & a) {
         ->check(one_of({"1", "4", "16", "64", "256", "1024", "4096"}));
     g.flag("--keep-loaded", a.keep_loaded, "keep all parts in memory between pictures");
     g.flag("--no-mmap", a.no_mmap, "read weights into memory instead of using them in the file");
+    const std::vector<std::string> modes = words(lora_mode_name);
+    g.option("--lora-model-dir", a.lora_model_dir, "where <lora:NAME:STRENGTH> of the prompt is (.)", "DIR");
+    g.option("--lora-apply-mode", a.lora_apply_mode,
+             joined(modes) + ": add adapters while weights are loaded, or in each step (auto)", "MODE")
+        ->check(one_of(modes));
 }
 
 void add_picture_options(CLI::App & app, Arguments & a) {
@@ -201,11 +207,9 @@ void add_granted_options(CLI::App & app, Arguments & a) {
 }
 
 const std::map<std::string, Mode> & modes() {
-    static const std::map<std::string, Mode> list = {{"img_gen", Mode::img_gen},
-                                                     {"inspect", Mode::inspect},
-                                                     {"convert", Mode::convert},
-                                                     {"quantize", Mode::quantize},
-                                                     {"metadata", Mode::metadata}};
+    static const std::map<std::string, Mode> list = {
+        {"img_gen", Mode::img_gen},   {"inspect", Mode::inspect}, {"convert", Mode::convert},
+        {"quantize", Mode::quantize}, {"compare", Mode::compare}, {"metadata", Mode::metadata}};
     return list;
 }
 
@@ -227,6 +231,7 @@ CLI::Option * add_mode(CLI::App & app, std::string & mode) {
                     "img_gen (the default): make pictures; inspect: tell what is in a model file; "
                     "convert: write a model as another file, with --type; "
                     "quantize: write it with weights in an INT8 or INT4 format; "
+                    "compare: show what two models make of the same prompts; "
                     "metadata: print how a picture was made")
         ->type_name("MODE")
         ->check(one_of(names));
@@ -279,6 +284,7 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
     add_output_options(app, a);
     add_inspect_options(app, a);
     add_quantize_options(app, a.quantize);
+    add_compare_options(app, a.compare);
     add_granted_options(app, a);
     add_foreign_options(app);
     exit_status = 1;

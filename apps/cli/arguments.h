@@ -1,6 +1,7 @@
 // The command line of sd-cli as values.
 #pragma once
 
+#include "apps/cli/compare_options.h"
 #include "apps/cli/quantize_options.h"
 
 #include <cmath>
@@ -10,7 +11,7 @@
 
 namespace cli {
 
-enum class Mode { img_gen, inspect, convert, quantize, metadata };
+enum class Mode { img_gen, inspect, convert, quantize, compare, metadata };
 
 const char * mode_name(Mode mode); // as for --mode
 
@@ -22,6 +23,7 @@ struct Arguments {
     std::string model, diffusion_model, llm, vae, tokenizer, type, tensor_type_rules;
     int assume_int8_group = 0;
     bool keep_loaded = false, no_mmap = false;
+    std::string lora_model_dir = ".", lora_apply_mode = "auto";
 
     // The picture
     std::string prompt, negative_prompt, prompt_file, negative_prompt_file;
@@ -50,6 +52,7 @@ struct Arguments {
     bool json = false, layers = false;           // inspect
     std::string image, metadata_format = "text"; // metadata
     QuantizeArguments quantize;
+    CompareArguments compare; // and the report of `quantize`
     bool list_devices = false;
     bool verbose = false, color = false;
 };

@@ -4,6 +4,7 @@
 #include "apps/cli/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -109,6 +110,25 @@ CLI::Validator number_pair(double least, double most) {
         const std::string message = check_number(x, least, most);
         return message.empty() ? check_number(y, least, most) : message;
     });
+}
+
+bool parse_size(const std::string & text, uint64_t & bytes) {
+    constexpr std::pair<const char *, double> kUnits[] = {
+        {"", 1},      {"b", 1},        {"kb", 1e3},     {"mb", 1e6},     {"gb", 1e9},
+        {"tb", 1e12}, {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40}};
+    constexpr double kMost = 0x1p62;
+    const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    std::string unit = text.substr(end);
+    for (char & c : unit) c = char(std::tolower(uint8_t(c)));
+    double value = 0;
+    if (!parse(std::string_view(text).substr(0, end), value)) return false;
+    for (const auto & [name, factor] : kUnits) {
+        if (unit != name) continue;
+        if (!(value * factor >= 1 && value * factor <= kMost)) return false;
+        bytes = uint64_t(value * factor);
+        return true;
+    }
+    return false;
 }
 
 std::string message_of(const CLI::ParseError & error) {

@@ -29,6 +29,10 @@ bool parse_pair(const std::string & text, Pair & pair);
 CLI::Validator whole_pair(int64_t least, int64_t most);
 CLI::Validator number_pair(double least, double most);
 
+// "7.5GiB", "800MB", "12345": bytes, above 0. Units are those of 1000 (kB, MB, GB, TB) and 1024 (KiB, MiB,
+// GiB, TiB), in any case.
+bool parse_size(const std::string & text, uint64_t & bytes);
+
 // What CLI11 says, in one line of this program's words.
 std::string message_of(const CLI::ParseError & error);
 

@@ -50,5 +50,22 @@ TEST(checks, pairs_are_one_number_or_two) {
     EXPECT_EQ(said(number_pair(0, 100), "0.5x1.5"), "");
 }
 
+TEST(sizes, have_units_of_1000_and_of_1024) {
+    const auto size = [](const char * text) {
+        uint64_t bytes = 0;
+        return parse_size(text, bytes) ? bytes : 0;
+    };
+    EXPECT_EQ(size("12345"), 12345u);
+    EXPECT_EQ(size("7.5GiB"), 8053063680u);
+    EXPECT_EQ(size("7.5gb"), 7500000000u);
+    EXPECT_EQ(size("1KiB"), 1024u);
+    EXPECT_EQ(size("2kB"), 2000u);
+    EXPECT_EQ(size("3B"), 3u);
+    EXPECT_EQ(size("1TiB"), uint64_t(1) << 40);
+    for (const char * text :
+         {"", "GiB", "0", "0.1", "-5", "7.5 GiB", "7,5GiB", "1e9", "7..5", "7Gi", "9999999TiB", "nan"})
+        EXPECT_EQ(size(text), 0u) << text;
+}
+
 } // namespace
 } // namespace cli

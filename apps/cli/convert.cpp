@@ -1,20 +1,16 @@
 #include "apps/cli/console.h"
+#include "apps/cli/interrupt.h"
 #include "apps/cli/modes.h"
 #include "stable-diffusion.h"
 
-#include <csignal>
 #include <string_view>
 
 namespace cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void on_interrupt(int) { interrupted = 1; }
-
 bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
     static_cast<Progress *>(data)->show(what, done, total, Unit::bytes);
-    return interrupted == 0;
+    return Interrupt::signal() == 0;
 }
 
 } // namespace
@@ -28,15 +24,13 @@ int run_convert(const Arguments & a) {
     p.tensor_type_rules = a.tensor_type_rules.c_str();
     p.n_threads = a.threads;
     p.assume_int8_group = a.assume_int8_group;
-    // The unfinished file goes away however a user ends the program.
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_interrupt);
+    const Interrupt interrupt(nullptr);
     Progress bar;
     const bool written = sd_convert(&p, progress, &bar);
     bar.end();
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
     if (written) return 0;
     print_error(sd_last_error());
-    return std::string_view(sd_last_error_code()) == "E_CANCELLED" ? 130 : 1;
+    return std::string_view(sd_last_error_code()) == "E_CANCELLED" ? Interrupt::exit_status() : 1;
 }
 
 } // namespace cli

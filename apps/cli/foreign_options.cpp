@@ -54,7 +54,6 @@ const std::vector<Feature> & features() {
         {"step caching, which is not built",
          {"--cache-mode", "--cache-option", "--scm-mask", "--scm-policy"},
          {}},
-        {"adapters, which are not built yet", {"--lora-model-dir", "--lora-apply-mode"}, {}},
         {"the tiny autoencoder, which is not built", {"--taesd,--tae"}, {"--taesd-preview-only"}},
         {"several devices, which are not built yet",
          {"--backend", "--params-backend", "--split-mode", "--max-vram", "--rpc-servers"},

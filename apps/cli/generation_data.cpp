@@ -100,6 +100,11 @@ std::string json_text(const Arguments & a, const Generation & g, int64_t seed) {
     if (!a.sampler_rng.empty()) json["sampler_rng"] = a.sampler_rng;
     if (!a.init_image.empty()) json["strength"] = number(a.strength);
     if (a.vae_tiling) json["vae_tiling"] = tiling_of(a);
+    for (const Lora & lora : g.loras) {
+        json["loras"].push_back({{"name", file_name(lora.path)},
+                                 {"multiplier", number(lora.strength)},
+                                 {"is_high_noise", false}});
+    }
     // File names may be anything.
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -107,7 +112,7 @@ std::string json_text(const Arguments & a, const Generation & g, int64_t seed) {
 } // namespace
 
 std::string generation_text(const Arguments & a, const Generation & g, int64_t seed) {
-    std::string text = g.prompt + "\n";
+    std::string text = (g.given_prompt.empty() ? g.prompt : g.given_prompt) + "\n";
     if (!g.negative_prompt.empty()) text += "Negative prompt: " + g.negative_prompt + "\n";
     text += "Steps: " + std::to_string(a.steps);
     const auto entry = [&](const char * name, const std::string & value) {

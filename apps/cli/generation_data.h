@@ -3,9 +3,11 @@
 #pragma once
 
 #include "apps/cli/arguments.h"
+#include "apps/cli/lora_tags.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cli {
 
@@ -14,6 +16,8 @@ struct Generation {
     std::string prompt, negative_prompt; // from wherever they came
     int width, height;                   // as asked for
     std::string sampler, scheduler;      // the names that were used
+    std::string given_prompt;            // with the tags of its adapters, if it has any
+    std::vector<Lora> loras;
 };
 
 // seed: of this picture. Valid UTF-8 when the prompts are.

@@ -56,6 +56,20 @@ TEST(generation_data, what_is_given_appears) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(generation_data, adapters_are_in_the_text_and_in_a_list_of_their_own) {
+    Generation g = kCat;
+    g.prompt = "a cat ";
+    g.given_prompt = "a cat <lora:style:0.8>";
+    g.loras = {{"loras/style.safetensors", 0.8f}};
+    const std::string text = generation_text(arguments(), g, 1);
+    EXPECT_EQ(text.rfind("a cat <lora:style:0.8>\nSteps", 0), 0u) << text;
+    EXPECT_NE(text.find("\"positive\":\"a cat \""), std::string::npos) << text;
+    EXPECT_NE(
+        text.find("\"loras\":[{\"is_high_noise\":false,\"multiplier\":0.8,\"name\":\"style.safetensors\"}]"),
+        std::string::npos)
+        << text;
+}
+
 TEST(generation_data, json_is_found_again_whatever_the_prompt_says) {
     Generation g = kCat;
     g.prompt = "x, SDCPP: {}\n, SDCPP: {\"a\":1}\n\"\\";

@@ -19,11 +19,13 @@ bool load_prompt(const char * option, const std::string & given, const std::stri
     return check_prompt(option, prompt, error);
 }
 
-// Adapters are asked for in the prompt. As words they would only spoil the picture.
-bool check_adapters(const std::string & prompt, std::string & error) {
-    if (prompt.find("<lora:") == std::string::npos) return true;
-    error = "the prompt's <lora:...> belongs to adapters, which are not built yet";
-    return false;
+// An empty folder means that prompts have no adapters; their tags are words then.
+bool take_adapters(const Arguments & a, Inputs & in, std::string & error) {
+    in.given_prompt = in.prompt;
+    if (a.lora_model_dir.empty()) return true;
+    if (in.negative_prompt.find("<lora:") != std::string::npos)
+        print_warning("<lora:...> in the negative prompt is no adapter but words");
+    return take_lora_tags(a.lora_model_dir, in.prompt, in.loras, error);
 }
 
 Image fitted(const Image & image, int width, int height) {
@@ -62,10 +64,9 @@ bool load_inputs(const Arguments & a, Inputs & in, std::string & error) {
     if (a.width != 0) in.width = a.width;
     if (a.height != 0) in.height = a.height;
     return load_prompt("--prompt", a.prompt, a.prompt_file, in.prompt, error) &&
-           check_adapters(in.prompt, error) &&
            load_prompt("--negative-prompt", a.negative_prompt, a.negative_prompt_file, in.negative_prompt,
                        error) &&
-           load_pictures(a, in, error);
+           take_adapters(a, in, error) && load_pictures(a, in, error);
 }
 
 } // namespace cli

@@ -3,14 +3,20 @@
 
 #include "apps/cli/arguments.h"
 #include "apps/cli/image/image.h"
+#include "apps/cli/lora_tags.h"
+#include "stable-diffusion.h"
 
 #include <string>
+#include <vector>
 
 namespace cli {
 
 struct Inputs {
     std::string prompt, negative_prompt;
-    Image init, mask; // empty: none; 3 channels and 1, of this size:
+    std::string given_prompt; // with the tags of adapters
+    std::vector<Lora> loras;
+    std::vector<sd_lora_t> lora_params; // the same for the engine; see params_of
+    Image init, mask;                   // empty: none; 3 channels and 1, of this size:
     int width = 512, height = 512;
 };
 

@@ -8,6 +8,7 @@ namespace cli {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kBySignal = 128; // as shells report it
 
 // What a handler may touch: lock-free atomics, and functions that only set one or end the process.
 std::atomic<sd_ctx_t *> running{nullptr};
@@ -15,7 +16,6 @@ std::atomic<int> came{0};
 static_assert(std::atomic<sd_ctx_t *>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void on_signal(int number) {
-    constexpr int kBySignal = 128; // as shells report it
     if (came.exchange(number) != 0) ::_exit(kBySignal + number);
     sd_cancel_generation(running.load());
 }
@@ -46,5 +46,6 @@ Interrupt::~Interrupt() {
 }
 
 int Interrupt::signal() { return came; }
+int Interrupt::exit_status() { return kBySignal + came; }
 
 } // namespace cli

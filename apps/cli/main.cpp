@@ -2,9 +2,11 @@
 #include "apps/cli/arguments.h"
 #include "apps/cli/console.h"
 #include "apps/cli/modes.h"
+#include "apps/cli/surroundings.h"
 #include "apps/cli/without_effect.h"
 
 int main(int argc, char ** argv) {
+    cli::settle_surroundings();
     cli::Arguments arguments;
     int exit_status = 0;
     if (!cli::parse(argc, argv, arguments, exit_status)) return exit_status;
@@ -19,6 +21,7 @@ int main(int argc, char ** argv) {
     case cli::Mode::inspect: return cli::run_inspect(arguments);
     case cli::Mode::convert: return cli::run_convert(arguments);
     case cli::Mode::quantize: return cli::run_quantize(arguments);
+    case cli::Mode::compare: return cli::run_compare(arguments);
     case cli::Mode::metadata: return cli::run_metadata(arguments);
     }
     return 1;

@@ -41,6 +41,10 @@ std::string take_advice(const sd_model_advice_t & advice, Arguments & a, Inputs 
         a.scheduler = advice.scheduler;
         say(a.scheduler);
     }
+    if (!given("--flow-shift") && std::isfinite(advice.flow_shift)) {
+        a.flow_shift = advice.flow_shift;
+        say("flow shift " + shown(a.flow_shift));
+    }
     if (taken.empty()) return taken;
     return (advice.by_name ? "the model's name says turbo: " : "the model's own settings: ") + taken +
            " (options change them)";

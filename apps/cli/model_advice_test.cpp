@@ -21,6 +21,17 @@ TEST(model_advice, is_taken_where_nothing_is_given_and_said) {
     EXPECT_EQ(a.scheduler, "simple");
 }
 
+TEST(model_advice, a_flow_shift_is_said_and_kept_for_the_record) {
+    sd_model_advice_t advice = kNone;
+    advice.flow_shift = -0.5f;
+    Arguments a;
+    Inputs in;
+    EXPECT_EQ(take_advice(advice, a, in), "the model's own settings: flow shift -0.5 (options change them)");
+    EXPECT_EQ(a.flow_shift, -0.5f);
+    a.given = {{"--flow-shift", ""}};
+    EXPECT_EQ(take_advice(advice, a, in), "");
+}
+
 TEST(model_advice, what_is_given_stays) {
     Arguments a;
     Inputs in;

@@ -15,9 +15,9 @@ from process_kit import PROGRAM, SMALL, WORK, listen_to_signals, main, path
 
 
 class Signals(unittest.TestCase):
-    def start(self, steps):
+    def start(self, steps, *more):
         with subprocess.Popen([PROGRAM, *SMALL, "--steps", str(steps), "-o", "never.png", "--preview", "proj",
-                               "--preview-path", "begun.png"], cwd=WORK, stderr=subprocess.PIPE,
+                               "--preview-path", "begun.png", *more], cwd=WORK, stderr=subprocess.PIPE,
                               preexec_fn=listen_to_signals) as process:
             deadline = time.time() + 120
             while not os.path.exists(path("begun.png")) and time.time() < deadline:
@@ -56,6 +56,21 @@ class Signals(unittest.TestCase):
             self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
             self.assertNotIn("interrupted", told)
         self.assertFalse(os.path.exists(path("never.png")))
+
+    def test_the_second_one_leaves_nothing_of_a_trace(self):
+        nameless = os.open(WORK, os.O_TMPFILE | os.O_WRONLY)  # fails where the file system has no such files
+        os.close(nameless)
+        if os.path.exists(path("begun.png")):
+            os.remove(path("begun.png"))
+        before = set(os.listdir(WORK)) | {"begun.png"}
+        for process in self.start(10000, "--trace", "t.json"):
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            process.communicate(timeout=120)
+            self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
+        self.assertEqual(set(os.listdir(WORK)) - before, set())
 
 
 class Terminal(unittest.TestCase):

@@ -41,8 +41,8 @@ class Refusals(unittest.TestCase):
                 (["--rng", "dice"], '--rng: "dice" is none of std_default, cuda, cpu'),
                 (["--sampler-rng", "dice"], '--sampler-rng: "dice" is none of std_default, cuda, cpu'),
                 (["--preview", "tae"], '--preview: "tae" is none of none, proj'),
-                (["-M", "dream"], '--mode: "dream" is none of convert, img_gen, inspect, metadata, quantize'),
-                (["-M", "convrt"], '--mode: "convrt" is none of convert, img_gen, inspect, metadata, quantize; '
+                (["-M", "dream"], '--mode: "dream" is none of compare, convert, img_gen, inspect, metadata, quantize'),
+                (["-M", "convrt"], '--mode: "convrt" is none of compare, convert, img_gen, inspect, metadata, quantize; '
                  "did you mean convert?"),
                 (["--rng", "cudda"], '--rng: "cudda" is none of std_default, cuda, cpu; did you mean cuda?'),
                 (["-o", ""], "--output: is empty"),
@@ -65,7 +65,7 @@ class Refusals(unittest.TestCase):
         self.assertRegex(run("--sampling-method", "tcd").stderr.decode(), r'^error: --sampling-method: .*"tcd".*\n$')
 
     def test_features_that_do_not_exist_are_named(self):
-        for name in ["--clip_l", "--control-net", "--fps", "--upscale-model", "--lora-model-dir", "--taesd",
+        for name in ["--clip_l", "--control-net", "--fps", "--upscale-model", "--taesd",
                      "--max-vram", "--backend", "-r", "--cache-mode", "--imat-in", "--ad-model", "--embd-dir",
                      "--moe-boundary"]:
             with self.subTest(name):
@@ -91,8 +91,8 @@ class Refusals(unittest.TestCase):
         self.refused(model + ["--prompt-file", "none.txt"], "none.txt: cannot be read: No such file or directory")
         self.refused(model + ["--prompt-file", put("bad.txt", b"ab\xff")], "bad.txt: is not valid UTF-8 at byte 2")
         self.refused(model + ["-n", b"a\xe7"], "--negative-prompt: is not valid UTF-8 at byte 1")
-        self.refused(model + ["-p", "cat <lora:x:1>"],
-                     "the prompt's <lora:...> belongs to adapters, which are not built yet")
+        self.refused(model + ["-p", "cat <lora:x:1>", "--lora-model-dir", "styles"],
+                     'there is no adapter "x" in the folder styles (--lora-model-dir DIR names another one)')
         self.refused(model + ["-p", "x", "--prompt-file", "bad.txt"], "--prompt and --prompt-file exclude each other")
         begin = time.time()
         done = run(*model, "--prompt-file", put("long.txt", b"a cat and " * 100000), "-o", "long.png")

@@ -1,11 +1,11 @@
 #include "apps/cli/atomic_file.h"
 #include "apps/cli/console.h"
+#include "apps/cli/interrupt.h"
 #include "apps/cli/modes.h"
+#include "apps/cli/requests.h"
 #include "apps/cli/text.h"
 #include "stable-diffusion.h"
 
-#include <csignal>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,13 +14,9 @@
 namespace cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void on_interrupt(int) { interrupted = 1; }
-
 bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
     static_cast<Progress *>(data)->show(what, done, total, Unit::bytes);
-    return interrupted == 0;
+    return Interrupt::signal() == 0;
 }
 
 using Text = std::unique_ptr<char, decltype(&sd_free_text)>;
@@ -43,6 +39,9 @@ sd_quantize_params_t params_of(const Arguments & a, const std::vector<const char
     p.replace = q.force;
     p.allow_nonfinite = q.allow_nonfinite;
     p.verify = q.verify;
+    p.target_size = q.target_size;
+    p.max_error = q.max_error;
+    p.scale_search = q.scale_search;
     p.fail_above = q.fail_above;
     p.n_threads = a.threads;
     p.assume_int8_group = a.assume_int8_group;
@@ -55,10 +54,16 @@ std::string problem_of_report(const Arguments & a) {
     if (report.empty()) return {};
     std::vector<std::string> others = {a.model, a.diffusion_model, a.llm, a.vae, a.quantize.rules, a.output};
     others.insert(others.end(), a.quantize.more_models.begin(), a.quantize.more_models.end());
+    const std::string problem_of_name =
+        "--report " + printable(report) + ": is a file that is read or written";
     for (const std::string & other : others) {
-        std::error_code error;
-        if (report == other || (std::filesystem::equivalent(report, other, error) && !error))
-            return "--report " + printable(report) + ": is a file that is read or written";
+        if (!other.empty() && same_file(report, other)) return problem_of_name;
+    }
+    const sd_model_files_t files = {a.model.c_str(), a.diffusion_model.c_str(), a.llm.c_str(), a.vae.c_str()};
+    if (sd_model_reads_file(&files, report.c_str())) return problem_of_name;
+    for (const std::string & model : a.quantize.more_models) {
+        const sd_model_files_t more = {model.c_str(), nullptr, nullptr, nullptr};
+        if (sd_model_reads_file(&more, report.c_str())) return problem_of_name;
     }
     std::string problem;
     can_write_file(report, problem);
@@ -69,7 +74,7 @@ std::string problem_of_report(const Arguments & a) {
 
 int run_quantize(const Arguments & a) {
     if (a.quantize.format.empty()) {
-        print_error("no format is given (--format int8, int8-convrot, w4a4 or w4a8)");
+        print_error("no format is given (--format int8, int8-convrot, w4a4, w4a8 or auto)");
         return 1;
     }
     std::string problem = problem_of_report(a);
@@ -80,12 +85,14 @@ int run_quantize(const Arguments & a) {
     std::vector<const char *> more;
     for (const std::string & path : a.quantize.more_models) more.push_back(path.c_str());
     const sd_quantize_params_t p = params_of(a, more);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, on_interrupt);
     Progress bar;
     char *text = nullptr, *json = nullptr;
-    const bool good = sd_quantize(&p, progress, &bar, &text, &json);
+    bool good = false;
+    {
+        const Interrupt interrupt(nullptr);
+        good = sd_quantize(&p, progress, &bar, &text, &json);
+    }
     bar.end();
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
     const Text text_owner(text, sd_free_text), json_owner(json, sd_free_text);
     // The next call of the engine would forget them.
     const std::string error = sd_last_error();
@@ -98,7 +105,7 @@ int run_quantize(const Arguments & a) {
     }
     if (good) return told ? 0 : 1;
     print_error(error);
-    return cancelled ? 130 : 1;
+    return cancelled ? Interrupt::exit_status() : 1;
 }
 
 } // namespace cli

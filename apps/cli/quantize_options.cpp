@@ -21,12 +21,19 @@ void list(CLI::App & app, const char * flags, std::string & value, const char * 
         ->check(not_empty());
 }
 
+void option_of_size(CLI::App & app, const char * flags, uint64_t & value, const char * text) {
+    const auto take = [&value, flags](const std::string & given) {
+        if (!parse_size(given, value))
+            throw CLI::ValidationError(std::string(flags) + ": " + quoted(given) +
+                                       " is no size: 7.5GiB, 800MB, or bytes");
+    };
+    app.add_option_function<std::string>(flags, take, text)->group(kGroup)->type_name("SIZE");
+}
+
 // What people know from other quantizers, and will look for.
 void add_unbuilt(CLI::App & app) {
     static const std::map<std::string, const char *> unbuilt = {
         {"--calibrate", "statistics of activations, which are not built yet"},
-        {"--target-size", "choosing formats by size, which is not built yet"},
-        {"--max-error", "choosing formats by error, which is not built yet"},
         {"--lora", "merging adapters, which is not built yet"},
     };
     for (const auto & [name, what] : unbuilt) {
@@ -35,20 +42,24 @@ void add_unbuilt(CLI::App & app) {
         };
         app.add_option_function<std::string>(name, refuse)->group("");
     }
-    const auto refuse = [] {
-        throw CLI::ValidationError(
-            "--scale-search belongs to searching better scales, which is not built yet");
-    };
-    app.add_flag_callback("--scale-search", refuse)->group("");
 }
 
 } // namespace
 
 void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
-    constexpr double kMostError = 100;
-    option(app, "--format", q.format, "int8, int8-convrot (rotated), w4a4 or w4a8: what layers become",
+    constexpr double kMostError = 100, kLeastError = 1e-9;
+    option(app, "--format", q.format,
+           "int8, int8-convrot (rotated), w4a4 or w4a8: what layers become; auto: the best mix for "
+           "--target-size or --max-error",
            "FORMAT")
-        ->check(one_of({"int8", "int8-convrot", "w4a4", "w4a8"}));
+        ->check(one_of({"int8", "int8-convrot", "w4a4", "w4a8", "auto"}));
+    option_of_size(app, "--target-size", q.target_size,
+                   "auto: as good as a file of at most this size can be: 7.5GiB, 800MB, bytes");
+    app.add_option("--max-error", q.max_error,
+                   "auto: as small as a file with an error of at most X can be (0.03: 3 %)")
+        ->group(kGroup)
+        ->type_name("X")
+        ->check(number(kLeastError, kMostError));
     app.add_option(
            "--group", q.group,
            "rotate by this group instead of the largest of 256, 64, 16, 4 that divides a layer's inputs")
@@ -71,13 +82,17 @@ void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
     flag("--header-settings", q.header_settings, "write the layers' settings into the file's header, too");
     flag("--force", q.force, "replace an output that exists");
     flag("--allow-nonfinite", q.allow_nonfinite, "take NaN and infinity in weights for 0");
+    flag("--scale-search", q.scale_search,
+         "search the scales with the least squared error: slower, better, other codes than the formulas'");
     flag("--verify", q.verify, "read the written file again and compare it with the input");
     app.add_option("--fail-above", q.fail_above,
                    "fail when the relative error of a layer is above X (0.02: 2 %)")
         ->group(kGroup)
         ->type_name("X")
         ->check(number(0.0, kMostError));
-    option(app, "--report", q.report, "write what became of each layer as JSON", "FILE")->check(not_empty());
+    option(app, "--report", q.report,
+           "write what became of each layer as JSON; -M compare: how near each picture is", "FILE")
+        ->check(not_empty());
     add_unbuilt(app);
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,10 @@ struct QuantizeArguments {
     std::vector<std::string> more_models; // after the first -m
     std::string format, preset, include, exclude, rules, report;
     int group = 0;
-    double fail_above = 0;
-    bool header_settings = false, force = false, allow_nonfinite = false, verify = false;
+    double fail_above = 0, max_error = 0;
+    uint64_t target_size = 0; // bytes
+    bool header_settings = false, force = false, allow_nonfinite = false, verify = false,
+         scale_search = false;
 };
 
 void add_quantize_options(CLI::App & app, QuantizeArguments & q);

@@ -66,7 +66,7 @@ class Resume(unittest.TestCase):
             time.sleep(share * self.seconds)
             process.send_signal(number)
             _, told = process.communicate(timeout=60)
-            if process.returncode == 130 and os.path.exists(path(PART)):
+            if process.returncode == 128 + number and os.path.exists(path(PART)):
                 return told.decode()
             self.tearDown()
         self.fail("never interrupted in the middle")
@@ -87,6 +87,33 @@ class Resume(unittest.TestCase):
             self.assertEqual(left(), [PART, JOURNAL])
             self.assertIn("going on with big.safetensors.part", self.expect_whole().stderr.decode())
             os.remove(path("big.safetensors"))
+
+    def test_a_second_one_ends_at_once_and_keeps_what_is_done(self):
+        for share in (0.5, 0.3, 0.6, 0.2, 0.7):
+            process = self.start()
+            time.sleep(share * self.seconds)
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)
+            _, told = process.communicate(timeout=60)
+            if process.returncode != 0:
+                break
+            self.tearDown()
+        self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
+        self.assertNotIn(b"error", told)
+        self.assertEqual(left(), [PART, JOURNAL])
+        self.expect_whole()
+
+    def test_what_is_to_be_ignored_is(self):
+        process = subprocess.Popen(["env", "--ignore-signal=HUP", PROGRAM, *COMMAND], cwd=WORK, stderr=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        while not os.path.exists(path(PART)) and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue(get("big.safetensors") == self.whole)
 
     def test_killed_at_random_moments_until_it_is_done(self):
         numbers = random.Random(int(time.time()))

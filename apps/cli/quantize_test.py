@@ -5,6 +5,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -149,7 +150,7 @@ class Quantize(unittest.TestCase):
 
     def test_refusals(self):
         good = ["-m", "krea2.safetensors", "-o", "none.safetensors"]
-        self.refused(good, "no format is given (--format int8, int8-convrot, w4a4 or w4a8)")
+        self.refused(good, "no format is given (--format int8, int8-convrot, w4a4, w4a8 or auto)")
         self.refused(["-m", "krea2.safetensors", "--format", "int8"], "no output is given (-o FILE.safetensors)")
         self.refused(["-o", "none.safetensors", "--format", "int8"],
                      "no model file is given (-m FILE or --diffusion-model FILE)")
@@ -168,8 +169,33 @@ class Quantize(unittest.TestCase):
         self.refused(good + ["--format", "int8", "--report", "./krea2.safetensors"],
                      "--report ./krea2.safetensors: is a file that is read or written")
         for option, what in (("--calibrate", "statistics of activations, which are not built yet"),
-                             ("--target-size", "choosing formats by size, which is not built yet")):
+                             ("--lora", "merging adapters, which is not built yet")):
             self.refused(good + [option, "x"], "%s belongs to %s (sd-cli --help lists the options)" % (option, what))
+        self.refused(good + ["--format", "auto"],
+                     "--format auto needs a budget (--target-size 7.5GiB or --max-error 0.03)")
+        self.refused(good + ["--format", "auto", "--target-size", "small"],
+                     "--target-size: \"small\" is no size: 7.5GiB, 800MB, or bytes (sd-cli --help lists the options)")
+        self.refused(good + ["--format", "int8", "--max-error", "0.1"],
+                     "--max-error is for formats that are chosen (--format auto)")
+
+    def test_formats_by_size_and_by_error(self):
+        done = quantize("-m", "krea2.safetensors", "-o", "a.safetensors", "--format", "auto", "--target-size", "1kB")
+        found = re.search(r"the smallest file has (\d+) bytes", done.stderr.decode())
+        self.assertEqual(done.returncode, 1)
+        smallest = int(found[1])
+        for size in (smallest, smallest + 20000, smallest + 60000):
+            done = quantize("-m", "krea2.safetensors", "-o", "a.safetensors", "--format", "auto", "--target-size",
+                            str(size), "--force", "--verify", "--scale-search", "--report", "a.json")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            self.assertLessEqual(os.path.getsize(path("a.safetensors")), size)
+        self.assertIn("scales are searched", done.stdout.decode())
+        done = quantize("-m", "krea2.safetensors", "-o", "e.safetensors", "--format", "auto", "--max-error", "0.05",
+                        "--report", "e.json")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        with open(path("e.json"), encoding="utf-8") as handle:
+            choice = json.load(handle)["choice"]
+        self.assertTrue(0.03 < choice["error"] <= 0.05)
+        self.assertGreater(psnr(self.picture("e.safetensors"), self.picture("krea2.safetensors")), 35)
 
     def test_an_error_above_the_limit_is_a_failure_with_the_file_there(self):
         done = quantize("-m", "krea2.safetensors", "-o", "f.safetensors", "--format", "w4a4", "--fail-above", "0.01")

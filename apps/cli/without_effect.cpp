@@ -15,27 +15,33 @@ struct Place {
 
 const std::vector<Place> & groups() {
     static const std::vector<Place> list = {
-        {"Model files", {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize}},
-        {"The picture", {Mode::img_gen}},
-        {"Sampling", {Mode::img_gen}},
-        {"The VAE", {Mode::img_gen}},
+        {"Model files", {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize, Mode::compare}},
+        {"The picture", {Mode::img_gen, Mode::compare}},
+        {"Sampling", {Mode::img_gen, Mode::compare}},
+        {"The VAE", {Mode::img_gen, Mode::compare}},
         {"Output", {Mode::img_gen}},
         {"Looking into files (-M inspect, -M metadata)", {Mode::inspect, Mode::metadata}},
-        {"Quantizing (-M quantize)", {Mode::quantize}}};
+        {"Quantizing (-M quantize)", {Mode::quantize}},
+        {"Comparing two models (-M compare)", {Mode::compare}}};
     return list;
 }
 
 const std::vector<Place> & options() {
     static const std::vector<Place> list = {
-        {"--tokenizer", {Mode::img_gen}},
-        {"--type", {Mode::img_gen, Mode::convert}},
-        {"--tensor-type-rules", {Mode::img_gen, Mode::convert}},
-        {"--keep-loaded", {Mode::img_gen}},
-        {"--no-mmap", {Mode::img_gen}},
-        {"--threads", {Mode::img_gen, Mode::convert, Mode::quantize}},
-        {"--output", {Mode::img_gen, Mode::convert, Mode::quantize}},
-        {"--verbose", {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize, Mode::metadata}},
-        {"--color", {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize, Mode::metadata}},
+        {"--tokenizer", {Mode::img_gen, Mode::compare}},
+        {"--type", {Mode::img_gen, Mode::convert, Mode::compare}},
+        {"--tensor-type-rules", {Mode::img_gen, Mode::convert, Mode::compare}},
+        {"--keep-loaded", {Mode::img_gen, Mode::compare}},
+        {"--no-mmap", {Mode::img_gen, Mode::compare}},
+        {"--lora-model-dir", {Mode::img_gen, Mode::compare}},
+        {"--lora-apply-mode", {Mode::img_gen, Mode::compare}},
+        {"--threads", {Mode::img_gen, Mode::convert, Mode::quantize, Mode::compare}},
+        {"--output", {Mode::img_gen, Mode::convert, Mode::quantize, Mode::compare}},
+        {"--verbose",
+         {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize, Mode::metadata, Mode::compare}},
+        {"--color",
+         {Mode::img_gen, Mode::inspect, Mode::convert, Mode::quantize, Mode::metadata, Mode::compare}},
+        {"--report", {Mode::quantize, Mode::compare}},
         {"--json", {Mode::inspect}},
         {"--layers", {Mode::inspect}},
         {"--image", {Mode::metadata}},

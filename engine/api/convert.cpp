@@ -2,6 +2,7 @@
 
 #include "api/boundary.h"
 #include "api/files.h"
+#include "base/read_files.h"
 
 extern "C" void sd_convert_params_init(sd_convert_params_t * params) { *params = {}; }
 
@@ -19,7 +20,11 @@ extern "C" bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t prog
             request.progress = [&](const char * what, uint64_t done, uint64_t total) {
                 return progress(what, done, total, data);
             };
-        sd::convert(sd::open_model(sd::paths_of(params->files)), request);
+        sd::ReadFiles files;
+        const sd::ReadFiles::Recording recording(files);
+        const sd::Checkpoint checkpoint = sd::open_model(sd::paths_of(params->files));
+        files.refuse(request.output);
+        sd::convert(checkpoint, request);
         return true;
     });
 }

@@ -1,6 +1,7 @@
 #include "api/files.h"
 
 #include "api/boundary.h"
+#include "base/read_files.h"
 #include "inspect/report.h"
 
 namespace sd {
@@ -18,6 +19,16 @@ QuantOptions quant_options(const sd_load_params_t & params) {
 } // namespace sd
 
 extern "C" void sd_load_params_init(sd_load_params_t * params) { *params = {}; }
+
+extern "C" bool sd_model_reads_file(const sd_model_files_t * files, const char * path) {
+    return sd::at_boundary(false, [&] {
+        if (files == nullptr) throw sd::Error("sd_model_reads_file: no files");
+        sd::ReadFiles read;
+        const sd::ReadFiles::Recording recording(read);
+        sd::open_model(sd::paths_of(*files));
+        return read.has(sd::text_of(path));
+    });
+}
 
 extern "C" bool sd_inspect(const sd_load_params_t * params, sd_inspect_format_t format, char ** report) {
     return sd::at_boundary(false, [&] {

@@ -1,4 +1,5 @@
 #include "api/boundary.h"
+#include "api/context_files.h"
 #include "api/files.h"
 #include "base/physical_cores.h"
 #include "pipeline/engine.h"
@@ -12,6 +13,7 @@
 
 struct sd_ctx_t {
     sd::Engine engine;
+    sd::ReadFiles files;
     sd::RngKind rng;
     std::optional<sd::RngKind> sampler_rng;
 
@@ -49,11 +51,29 @@ std::optional<Picture> picture_of(const sd_image_t & image, uint32_t least_chann
     return Picture{int(image.width), int(image.height), int(image.channel), {image.data, image.data + bytes}};
 }
 
+std::vector<AdapterUse> adapters_of(const sd_img_gen_params_t & p) {
+    std::vector<AdapterUse> uses;
+    for (uint32_t i = 0; p.loras != nullptr && i < p.lora_count; ++i) {
+        const sd_lora_t & lora = p.loras[i];
+        if (text_of(lora.path).empty()) throw Error({"E_ARGUMENT", {}, {}, "an adapter has no path", {}});
+        if (lora.is_high_noise) {
+            throw Error({"E_ARGUMENT",
+                         lora.path,
+                         {},
+                         "is for the first stage of a model in two stages",
+                         "models here have one"});
+        }
+        uses.push_back({lora.path, lora.multiplier});
+    }
+    return uses;
+}
+
 Request request_of(const sd_ctx_t & ctx, const sd_img_gen_params_t & p) {
     const sd_sample_params_t & s = p.sample_params;
     Request r;
     r.prompt = text_of(p.prompt);
     r.negative_prompt = text_of(p.negative_prompt);
+    r.adapters = adapters_of(p);
     r.width = p.width;
     r.height = p.height;
     r.steps = s.sample_steps;
@@ -122,6 +142,8 @@ EngineOptions options_of(const sd_ctx_params_t & p) {
     o.assume_int8_group = p.assume_int8_group;
     o.map = p.enable_mmap;
     o.keep_loaded = p.keep_loaded;
+    if (p.lora_apply_mode == LORA_APPLY_IMMEDIATELY) o.adapter_mode = AdapterMode::immediately;
+    if (p.lora_apply_mode == LORA_APPLY_AT_RUNTIME) o.adapter_mode = AdapterMode::at_runtime;
     o.types = TypeRules::parse(text_of(p.wtype), text_of(p.tensor_type_rules));
     return o;
 }
@@ -159,8 +181,18 @@ extern "C" sd_ctx_t * new_sd_ctx(const sd_ctx_params_t * params) {
     return sd::at_boundary<sd_ctx_t *>(nullptr, [&] {
         if (params == nullptr) throw sd::Error("new_sd_ctx: no parameters");
         const std::optional<sd::RngKind> rng = sd::rng_kind(params->rng_type);
-        return new sd_ctx_t(sd::options_of(*params), rng.value_or(sd::RngKind::cuda),
-                            sd::rng_kind(params->sampler_rng_type));
+        const auto kind = [](rng_type_t type) { return type >= 0 && type <= RNG_TYPE_COUNT; };
+        if (!kind(params->rng_type) || !kind(params->sampler_rng_type))
+            throw sd::Error({"E_ARGUMENT", {}, {}, "there is no such rng_type", {}});
+        sd::ReadFiles files;
+        const sd::ReadFiles::Recording recording(files);
+        auto ctx = std::make_unique<sd_ctx_t>(sd::options_of(*params), rng.value_or(sd::RngKind::cuda),
+                                              sd::rng_kind(params->sampler_rng_type));
+        const std::vector<std::string> models = files.paths();
+        for (const std::string & path : sd::vocabulary_files(models, sd::text_of(params->tokenizer)))
+            files.add(path);
+        ctx->files = files;
+        return ctx.release();
     });
 }
 
@@ -179,6 +211,10 @@ extern "C" void sd_get_model_advice(const sd_ctx_t * ctx, sd_model_advice_t * ad
                a.by_name};
 }
 
+extern "C" bool sd_ctx_reads_file(const sd_ctx_t * ctx, const char * path) {
+    return sd::at_boundary(false, [&] { return ctx != nullptr && ctx->files.has(sd::text_of(path)); });
+}
+
 extern "C" bool generate_image(sd_ctx_t * ctx, const sd_img_gen_params_t * params,
                                const sd_gen_callbacks_t * callbacks, sd_image_t ** images, int * count) {
     if (images != nullptr) *images = nullptr;
@@ -187,9 +223,10 @@ extern "C" bool generate_image(sd_ctx_t * ctx, const sd_img_gen_params_t * param
     const bool made = sd::at_boundary(false, [&] {
         if (ctx == nullptr || params == nullptr) throw sd::Error("generate_image: no context or parameters");
         const sd_gen_callbacks_t none = {};
-        ctx->engine.generate(
-            sd::request_of(*ctx, *params),
-            sd::callbacks_of(callbacks != nullptr ? *callbacks : none, images != nullptr ? &kept : nullptr));
+        const sd::Request request = sd::request_of(*ctx, *params);
+        sd::check_outputs(ctx->files, request);
+        ctx->engine.generate(request, sd::callbacks_of(callbacks != nullptr ? *callbacks : none,
+                                                       images != nullptr ? &kept : nullptr));
         return true;
     });
     if (images == nullptr || count == nullptr || kept.empty()) return made;

@@ -20,6 +20,7 @@ const char * usable_name(const Table & table, int i) {
 }
 
 constexpr const char * kRngNames[RNG_TYPE_COUNT] = {"std_default", "cuda", "cpu"};
+constexpr const char * kLoraModes[LORA_APPLY_MODE_COUNT] = {"auto", "immediately", "at_runtime"};
 
 } // namespace
 
@@ -57,4 +58,15 @@ extern "C" rng_type_t str_to_rng_type(const char * name) {
         if (std::strcmp(kRngNames[i], name) == 0) return rng_type_t(i);
     }
     return RNG_TYPE_COUNT;
+}
+
+extern "C" const char * sd_lora_apply_mode_name(lora_apply_mode_t mode) {
+    return mode >= 0 && mode < LORA_APPLY_MODE_COUNT ? kLoraModes[mode] : nullptr;
+}
+
+extern "C" lora_apply_mode_t str_to_lora_apply_mode(const char * name) {
+    for (int i = 0; name != nullptr && i < LORA_APPLY_MODE_COUNT; ++i) {
+        if (std::strcmp(kLoraModes[i], name) == 0) return lora_apply_mode_t(i);
+    }
+    return LORA_APPLY_MODE_COUNT;
 }

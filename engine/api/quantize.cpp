@@ -2,6 +2,7 @@
 
 #include "api/boundary.h"
 #include "api/files.h"
+#include "base/read_files.h"
 
 namespace sd {
 namespace {
@@ -19,15 +20,20 @@ QuantizeRequest request_of(const sd_quantize_params_t & p) {
     request.replace = p.replace;
     request.allow_nonfinite = p.allow_nonfinite;
     request.verify = p.verify;
+    request.budget = {p.target_size, p.max_error};
+    request.scale_search = p.scale_search;
     request.fail_above = p.fail_above;
     request.threads = p.n_threads;
     return request;
 }
 
 Checkpoint open_files(const sd_quantize_params_t & p) {
+    ReadFiles files;
+    const ReadFiles::Recording recording(files);
     Checkpoint checkpoint = open_model(paths_of(p.files));
     for (size_t i = 0; i < p.more_files_count; ++i)
         checkpoint.add(text_of(p.more_files[i]), Component::model);
+    files.refuse(text_of(p.output));
     return checkpoint;
 }
 

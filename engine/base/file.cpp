@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file_state.h"
+#include "base/read_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +37,7 @@ File File::open(const std::string & path) {
     if (S_ISDIR(info.st_mode)) fail(path, "is a folder", "name a file in it");
     if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file");
     state->size = uint64_t(info.st_size);
+    note_opened(path);
     return File(std::move(state));
 }
 

@@ -43,6 +43,7 @@ OutputFile::OutputFile(const std::string & path) : path_(path), target_(path) {
     if (exists && !S_ISREG(info.st_mode)) {
         fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
         if (fd_ < 0) fail("cannot be written", errno);
+        direct_ = true;
         return;
     }
     if (exists) {
@@ -53,17 +54,44 @@ OutputFile::OutputFile(const std::string & path) : path_(path), target_(path) {
         // Replacing a file asks only for its folder's permission; a file made read-only is meant to stay.
         if (::access(target_.c_str(), W_OK) != 0) fail("cannot be replaced", errno);
     }
+    if (!open_nameless()) open_temporary();
+    if (exists) ::fchmod(fd_, info.st_mode & 07777);
+}
+
+// A file without a name is gone when the program is, however it ends. Not every file system has them, and
+// only /proc gives them a name later.
+bool OutputFile::open_nameless() {
+#ifdef O_TMPFILE
+    if (::access("/proc/self/fd", X_OK) != 0) return false;
+    const fs::path folder = fs::path(target_).parent_path();
+    fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    nameless_ = fd_ >= 0;
+#endif
+    return nameless_;
+}
+
+void OutputFile::open_temporary() {
     const fs::path folder = fs::path(target_).parent_path();
     do {
         temporary_ = temporary_name(folder);
         fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd_ < 0 && errno == EEXIST);
-    if (fd_ < 0) {
-        const int error = errno;
-        temporary_.clear();
-        fail("cannot be written", error);
+    if (fd_ >= 0) return;
+    const int error = errno;
+    temporary_.clear();
+    fail("cannot be written", error);
+}
+
+// The target's, or where that exists one that takes its place.
+void OutputFile::give_name() {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+    std::string name = target_;
+    while (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+        if (errno != EEXIST) fail("cannot be written", errno);
+        name = temporary_name(fs::path(target_).parent_path());
     }
-    if (exists) ::fchmod(fd_, info.st_mode & 07777);
+    nameless_ = false;
+    if (name != target_) temporary_ = name;
 }
 
 OutputFile::~OutputFile() {
@@ -72,7 +100,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::reserve(uint64_t bytes) {
-    if (temporary_.empty()) return;
+    if (direct_) return;
     if (const int error = reserve_space(fd_, bytes); error != 0) fail("cannot be written", error);
 }
 
@@ -105,15 +133,16 @@ void OutputFile::write_through(const std::byte * data, size_t bytes) {
 
 void OutputFile::finish() {
     flush();
-    const bool direct = temporary_.empty();
     // Only the disk's own answer says that data are there: some file systems find out late that they are
     // full.
-    if (!direct && ::fsync(fd_) != 0) fail("cannot be written", errno);
+    if (!direct_ && ::fsync(fd_) != 0) fail("cannot be written", errno);
+    if (nameless_) give_name();
     const int closed = ::close(fd_);
     fd_ = -1;
     if (closed != 0 && errno != EINTR) fail("cannot be written", errno);
-    if (direct) return;
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be written", errno);
+    if (direct_) return;
+    if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0)
+        fail("cannot be written", errno);
     temporary_.clear();
     sync_folder(fs::path(target_).parent_path().string());
 }

@@ -1,5 +1,6 @@
-// A file that is there whole or not at all. It grows under a name of its own in the target's folder and takes
-// the target's name when it is finished; a program that fails or is killed leaves the old target as it was.
+// A file that is there whole or not at all. It grows in the target's folder without a name, or where the file
+// system has no such files under a name of its own, and takes the target's name when it is finished; a
+// program that fails or is killed leaves the old target as it was.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +34,18 @@ class OutputFile {
     void finish();
 
   private:
+    bool open_nameless();
+    void open_temporary();
+    void give_name();
     void flush();
     void write_through(const std::byte * data, size_t bytes);
     [[noreturn]] void fail(const char * what, int error) const;
 
     std::string path_;      // as given, for messages
     std::string target_;    // links followed
-    std::string temporary_; // empty: written directly
+    std::string temporary_; // its name until it is finished; empty: none
+    bool direct_ = false;   // a device or a pipe
+    bool nameless_ = false;
     int fd_ = -1;
     uint64_t written_ = 0;
     std::string pending_;

@@ -3,8 +3,10 @@
 #include "checkpoint/test_folder.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace sd {
 namespace {
@@ -107,6 +109,25 @@ TEST_F(OutputFileTest, a_full_disk_is_an_error_that_names_the_file) {
                   out.finish();
               }),
               "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_F(OutputFileTest, a_program_that_is_killed_leaves_nothing) {
+    const int nameless = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (nameless >= 0) ::close(nameless);
+    put("f", "old");
+    const auto killed = [&](const char * name) {
+        OutputFile out(path(name));
+        write(out, std::string(1 << 20, 'n'));
+        ::raise(SIGKILL);
+    };
+    EXPECT_EXIT(killed("f"), testing::KilledBySignal(SIGKILL), "");
+    EXPECT_EXIT(killed("new"), testing::KilledBySignal(SIGKILL), "");
+    EXPECT_EQ(text("f"), "old");
+    EXPECT_FALSE(fs::exists(path("new")));
+    // Where the file system has no files without a name, the unfinished ones stay.
+    if (nameless >= 0) {
+        EXPECT_EQ(files(), 1u);
+    }
 }
 
 TEST_F(OutputFileTest, devices_are_written_directly) {

@@ -123,7 +123,8 @@ TEST_F(ConvertGguf, pairs_become_texts_and_lists_are_named_as_lost) {
                                                   {"f64", "0.10000000000000001"},
                                                   {"bool", "true"}}));
     EXPECT_EQ(log, "in.gguf: 3 of its pairs are lists (the first is tokenizer.ggml.tokens), which "
-                   "safetensors cannot hold: they are left out");
+                   "safetensors cannot hold: they are left out; for running the model name this file with "
+                   "--tokenizer");
 }
 
 TEST_F(ConvertGguf, shapes_a_file_cannot_hold_are_kept_beside_it) {

@@ -77,7 +77,9 @@ void add_pairs(const OpenedFile & opened, std::map<std::string, std::string> & m
     }
     if (lost > 0)
         log_warn(opened.file.path() + ": " + std::to_string(lost) + " of its pairs are lists (the first is " +
-                 printable(first) + "), which safetensors cannot hold: they are left out");
+                 printable(first) + "), which safetensors cannot hold: they are left out" +
+                 (first.starts_with("tokenizer.") ? "; for running the model name this file with --tokenizer"
+                                                  : ""));
 }
 
 // Settings of layers in the headers of all files, as one text; "" for none.

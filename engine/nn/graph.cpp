@@ -42,4 +42,10 @@ ggml_tensor * Graph::packed(ggml_tensor * x, int group) {
     return node;
 }
 
+ggml_tensor * Graph::shared_product(ggml_tensor * weight, ggml_tensor * x) {
+    ggml_tensor *& node = products_[{weight, x}];
+    if (node == nullptr) node = ggml_mul_mat(ctx(), weight, x);
+    return node;
+}
+
 } // namespace sd

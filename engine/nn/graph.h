@@ -36,6 +36,9 @@ class Graph {
     // group, whoever asks.
     ggml_tensor * packed(ggml_tensor * x, int group);
 
+    // weight times x, one node whoever asks.
+    ggml_tensor * shared_product(ggml_tensor * weight, ggml_tensor * x);
+
     const std::map<std::string, ggml_tensor *> & inputs() const { return inputs_; }
     const std::vector<std::pair<std::string, ggml_tensor *>> & outputs() const { return outputs_; }
 
@@ -46,6 +49,7 @@ class Graph {
     std::map<std::string, ggml_tensor *> inputs_;
     std::vector<std::pair<std::string, ggml_tensor *>> outputs_;
     std::map<std::pair<ggml_tensor *, int>, ggml_tensor *> packed_;
+    std::map<std::pair<ggml_tensor *, ggml_tensor *>, ggml_tensor *> products_;
 };
 
 } // namespace sd

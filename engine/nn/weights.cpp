@@ -5,6 +5,7 @@
 #include "checkpoint/values/dequantize.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 namespace sd {
@@ -13,9 +14,13 @@ namespace {
 // Matrices below this are not worth a page fault; they are read.
 constexpr uint64_t kMapBytes = 64 * 1024;
 
-// Room for all tensors of a model: a quantized module has up to four besides its bias.
-ggml_context_ptr descriptions(const ModelTable & table) {
-    const size_t most = 4 * table.tensors().size() + 1;
+// Room for all tensors of a model: a quantized module has up to four besides its bias. Adapters add a bias,
+// two factors and a difference, and up to three factors for each change.
+ggml_context_ptr descriptions(const ModelTable & table, const ModelChanges * changes) {
+    size_t most = 4 * table.tensors().size() + 1;
+    if (changes != nullptr) {
+        for (const auto & [name, list] : *changes) most += 4 + 3 * list.size();
+    }
     ggml_context_ptr ctx(ggml_init({most * ggml_tensor_overhead(), nullptr, true}));
     if (ctx == nullptr) throw std::bad_alloc();
     return ctx;
@@ -38,8 +43,8 @@ uint64_t alignment_of(ggml_type type) {
 } // namespace
 
 Weights::Weights(const ModelTable & table, Options options)
-    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions(table)),
-      mapped_ctx_(descriptions(table)) {
+    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions(table, options_.changes)),
+      mapped_ctx_(descriptions(table, nullptr)) {
     options_.map = options_.map && ggml_backend_buft_is_host(options_.buffer_type);
 }
 
@@ -87,10 +92,13 @@ ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std
 ggml_tensor * Weights::vector(const std::string & name, float plus) {
     const Checkpoint & checkpoint = table_.checkpoint();
     const TensorInfo & info = *table_.get(name).info;
+    const auto [n, k] = matrix_sizes(info.shape);
     return allocated(GGML_TYPE_F32, {info.elements()}, info.name,
-                     [&checkpoint, &info, plus](void * out, const ParallelOptions & o) {
+                     [&checkpoint, &info, plus, n = n, k = k,
+                      changes = changes_of(name)](void * out, const ParallelOptions & o) {
                          read_values(checkpoint, info, GGML_TYPE_F32, {}, out, o);
                          auto * values = static_cast<float *>(out);
+                         if (changes != nullptr) add_differences(*changes, n, k, values, o);
                          if (plus != 0.0f)
                              std::for_each(values, values + info.elements(),
                                            [plus](float & v) { v += plus; });
@@ -130,7 +138,7 @@ void Weights::integer_layer(const QuantModule & m, Linear & layer) {
     layer.scale = per_row(*m.scale, m.n);
 }
 
-Linear Weights::linear(const std::string & module) {
+Linear Weights::plain_linear(const std::string & module) {
     const ModelTensor & tensor = table_.get(module + ".weight");
     const QuantModule * quant = tensor.quant;
     Linear layer;
@@ -139,12 +147,25 @@ Linear Weights::linear(const std::string & module) {
     layer.k = table_.size(module + ".weight", 2, 1);
     const std::vector<int64_t> shape = {layer.n, layer.k};
     const Checkpoint & checkpoint = table_.checkpoint();
+    const bool merges = options_.merge && changes_of(module + ".weight") != nullptr;
     if (quant == nullptr) {
         const ggml_type type =
             options_.type_of ? options_.type_of(*tensor.info) : natural_type(tensor.info->type);
-        layer.weight = stored(*tensor.info, type, shape);
+        if (merges)
+            layer.weight =
+                merged(module + ".weight", type, layer.n, layer.k,
+                       [&checkpoint, info = tensor.info](int64_t first, int64_t count, float * out) {
+                           read_values(checkpoint, *info, GGML_TYPE_F32, {first, count}, out, {.threads = 1});
+                       });
+        else
+            layer.weight = stored(*tensor.info, type, shape);
     } else if (has_operator(*quant)) {
         integer_layer(*quant, layer);
+    } else if (merges) {
+        const auto rows = std::make_shared<Dequantizer>(checkpoint, *quant);
+        layer.weight =
+            merged(module + ".weight", GGML_TYPE_BF16, layer.n, layer.k,
+                   [rows](int64_t first, int64_t count, float * out) { rows->read(first, count, out); });
     } else {
         // Float products of values that are rotated back, or are scaled by rows: BF16 has the range for any
         // scale.
@@ -153,7 +174,16 @@ Linear Weights::linear(const std::string & module) {
                                      read_dequantized(checkpoint, *quant, GGML_TYPE_BF16, out, o);
                                  });
     }
-    if (table_.find(module + ".bias") != nullptr) layer.bias = vector(module + ".bias");
+    const std::string bias = module + ".bias";
+    if (table_.find(bias) != nullptr) {
+        layer.bias = vector(bias);
+    } else if (const std::vector<Change> * changes = changes_of(bias)) {
+        layer.bias = allocated(GGML_TYPE_F32, {layer.n}, bias,
+                               [changes, n = layer.n](void * out, const ParallelOptions & o) {
+                                   std::fill_n(static_cast<float *>(out), n, 0.0f);
+                                   add_differences(*changes, 1, n, static_cast<float *>(out), o);
+                               });
+    }
     return layer;
 }
 

@@ -3,6 +3,7 @@
 // they are in the mapped file when device, type and place allow it, the others are read and converted.
 #pragma once
 
+#include "adapters/change.h"
 #include "base/file.h"
 #include "checkpoint/values/read_values.h"
 #include "ggml-cpp.h"
@@ -31,6 +32,10 @@ class Weights {
         // How far loading is, in bytes of memory; from any of its threads, one call at a time. Empty: not
         // told.
         std::function<void(uint64_t done, uint64_t total)> progress;
+        // Of adapters, until everything is loaded. NULL: none. Norms, tables and biases are changed while
+        // they are loaded; float weights, too, where `merge` says so, otherwise layers get corrections.
+        const ModelChanges * changes = nullptr;
+        bool merge = false;
     };
 
     // The table must live longer.
@@ -40,8 +45,12 @@ class Weights {
 
     // A small tensor as F32, flattened to [elements]; `plus` is added to each (norms stored around zero).
     ggml_tensor * vector(const std::string & name, float plus = 0.0f);
-    // A dense layer: `module`.weight, its bias if there is one, its scales.
+    // A dense layer: `module`.weight, its bias if there is one, its scales, and what adapters add.
     Linear linear(const std::string & module);
+    // Layers that all read the same input.
+    std::vector<Linear> linears(const std::vector<std::string> & modules);
+    // What corrections of all layers add to a graph, at most.
+    size_t correction_nodes() const { return correction_nodes_; }
 
     // A convolution's kernel as F32 [kw, kh, in, out]. Of kernels in time the last tap: all that one frame
     // sees.
@@ -67,6 +76,15 @@ class Weights {
     ggml_tensor * stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape);
     ggml_tensor * per_row(const TensorInfo & info, int64_t n);
     void integer_layer(const QuantModule & module, Linear & layer);
+    Linear plain_linear(const std::string & module);
+    const std::vector<Change> * changes_of(const std::string & tensor) const;
+    // Rows [first, first + count) of a weight as F32.
+    using ReadRows = std::function<void(int64_t first, int64_t count, float * out)>;
+    ggml_tensor * merged(const std::string & tensor, ggml_type type, int64_t n, int64_t k, ReadRows read);
+    void add_corrections(std::vector<Linear> & layers);
+    void describe_correction(Linear & layer, const struct CorrectionPlan & plan);
+    ggml_tensor * shared_down(const std::vector<struct CorrectionPlan> & plans, int64_t k,
+                              const std::string & name);
     void check_scales(const ParallelOptions & options) const;
     void place_mapped();
 
@@ -80,6 +98,7 @@ class Weights {
     };
     std::vector<Mapped> mapped_;
     uint64_t mapped_bytes_ = 0;
+    size_t correction_nodes_ = 0;
     std::map<int, MappedFile> files_;
     std::vector<ggml_backend_buffer_ptr> buffers_;
 };

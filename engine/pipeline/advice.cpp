@@ -23,18 +23,18 @@ constexpr int kTurboSteps = 8;
 constexpr float kTurboGuidance = 1.0f;
 
 // The pairs as text, whichever container holds them.
-std::string text_of(const Container & container, const std::string & key) {
+std::optional<std::string> text_of(const Container & container, const std::string & key) {
     const auto pair = container.metadata.find(key);
     if (pair != container.metadata.end()) return pair->second;
-    if (container.pairs == nullptr) return {};
+    if (container.pairs == nullptr) return std::nullopt;
     const int64_t i = gguf_find_key(container.pairs.get(), key.c_str());
-    if (i < 0) return {};
+    if (i < 0) return std::nullopt;
     switch (gguf_get_kv_type(container.pairs.get(), i)) {
     case GGUF_TYPE_STRING: return gguf_get_val_str(container.pairs.get(), i);
     case GGUF_TYPE_UINT32: return std::to_string(gguf_get_val_u32(container.pairs.get(), i));
     case GGUF_TYPE_INT32: return std::to_string(gguf_get_val_i32(container.pairs.get(), i));
     case GGUF_TYPE_FLOAT32: return std::to_string(gguf_get_val_f32(container.pairs.get(), i));
-    default: return {};
+    default: return std::nullopt;
     }
 }
 
@@ -49,25 +49,25 @@ struct Reader {
 
     template <class T>
     std::optional<T> number(const std::string & key, T least, T most) const {
-        const std::string text = text_of(container, key);
-        if (text.empty()) return std::nullopt;
+        const std::optional<std::string> text = text_of(container, key);
+        if (!text) return std::nullopt;
         T value = 0;
-        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool whole = problem == std::errc() && end == text.data() + text.size();
-        // Written so that NaN is outside.
-        if (whole && value >= least && value <= most) return value;
-        refuse(key, text, "no number from " + short_text(least) + " to " + short_text(most));
+        const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
+        const bool whole = problem == std::errc() && end == text->data() + text->size();
+        // Written so that NaN is outside, and that there is no -0.
+        if (whole && value >= least && value <= most) return value == 0 ? T(0) : value;
+        refuse(key, *text, "no number from " + short_text(least) + " to " + short_text(most));
         return std::nullopt;
     }
 
     template <class Resolve>
     std::string name(const std::string & key, Resolve resolve) const {
-        const std::string text = text_of(container, key);
-        if (text.empty()) return {};
+        const std::optional<std::string> text = text_of(container, key);
+        if (!text) return {};
         try {
-            return resolve(text);
+            return resolve(*text);
         } catch (const Error &) {
-            refuse(key, text, "nothing this program has for these models");
+            refuse(key, *text, "nothing this program has for these models");
         }
         return {};
     }
@@ -83,9 +83,9 @@ std::string lower(std::string text) {
 
 bool says_turbo(const Container & container, const std::string & path) {
     const std::string file = path.substr(path.rfind('/') + 1);
-    for (const std::string & name :
-         {file, text_of(container, "modelspec.title"), text_of(container, "general.name")}) {
-        if (lower(name).find("turbo") != std::string::npos) return true;
+    for (const std::optional<std::string> & name :
+         {std::optional(file), text_of(container, "modelspec.title"), text_of(container, "general.name")}) {
+        if (name && lower(*name).find("turbo") != std::string::npos) return true;
     }
     return false;
 }
@@ -97,6 +97,11 @@ Advice advice_of(const Container & container, const std::string & path) {
     Advice a;
     a.width = read.number("generation.width", kLeastPixels, kMostPixels);
     a.height = read.number("generation.height", kLeastPixels, kMostPixels);
+    if (a.width.has_value() != a.height.has_value()) {
+        log_warn(path + ": its metadata advise one of generation.width and generation.height, which count "
+                        "together: it is not used");
+        a.width = a.height = std::nullopt;
+    }
     a.steps = read.number("generation.steps", 1, kMostAdvised);
     a.cfg_scale = read.number("generation.cfg_scale", 0.0f, kMostGuidance);
     a.flow_shift = read.number("generation.flow_shift", -kMostShift, kMostShift);

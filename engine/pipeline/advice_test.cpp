@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace sd {
@@ -42,6 +43,17 @@ TEST(advice, is_what_the_metadata_say) {
     EXPECT_EQ(a.sampler, "heun");
     EXPECT_EQ(a.scheduler, "simple");
     EXPECT_FALSE(a.by_name);
+    const Advice zero = advice_of(holding({{"generation.cfg_scale", "-0"}}), "m");
+    EXPECT_FALSE(std::signbit(zero.cfg_scale.value()));
+}
+
+TEST(advice, one_size_alone_is_none) {
+    Log log;
+    const Advice a = advice_of(holding({{"generation.width", "64"}}), "m.safetensors");
+    EXPECT_FALSE(a.width || a.height);
+    EXPECT_EQ(log.lines,
+              std::vector<std::string>{"m.safetensors: its metadata advise one of generation.width and "
+                                       "generation.height, which count together: it is not used"});
 }
 
 TEST(advice, there_is_none_without_metadata) {
@@ -67,11 +79,11 @@ TEST(advice, turbo_models_are_known_by_name_or_title) {
 TEST(advice, what_is_not_sensible_is_said_and_not_taken) {
     const std::pair<const char *, std::vector<const char *>> bad[] = {
         {"generation.width", {"0", "-64", "4097", "99999999999999999999", "64x", " 64", "6e1", "64.0"}},
-        {"generation.height", {"7", "nan"}},
+        {"generation.height", {"", "7", "nan"}},
         {"generation.steps", {"0", "1001", "0x10", "\x1b[31m8"}},
         {"generation.cfg_scale", {"nan", "inf", "-1", "1e30", "1,5", "1e-400 "}},
         {"generation.flow_shift", {"1e9", "-10.5", "much"}},
-        {"generation.sampling_method", {"tcd", "magic", "../euler"}},
+        {"generation.sampling_method", {"", "tcd", "magic", "../euler"}},
         {"generation.scheduler", {"ays", "magic"}}};
     for (const auto & [key, values] : bad) {
         for (const char * value : values) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "pipeline/masked_pixels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -95,8 +96,9 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
         throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});
     }
     if (!callbacks.picture) return;
-    callbacks.picture(index, plan.seed + index,
-                      picture_of(image, rows, columns, request.width, request.height));
+    Picture picture = picture_of(image, rows, columns, request.width, request.height);
+    if (request.init && request.mask) keep_masked_pixels(*request.init, *request.mask, picture);
+    callbacks.picture(index, plan.seed + index, std::move(picture));
 }
 
 } // namespace sd

@@ -26,6 +26,15 @@ std::string title_of(const std::string & path) {
     return "no model this program knows";
 }
 
+// Factors of adapters can be large, and are in the weights once those are loaded.
+struct ChangesInUse {
+    explicit ChangesInUse(std::array<ModelChanges, kAdapterParts> & c) : changes(c) {}
+    ~ChangesInUse() { changes = {}; }
+    ChangesInUse(const ChangesInUse &) = delete;
+    ChangesInUse & operator=(const ChangesInUse &) = delete;
+    std::array<ModelChanges, kAdapterParts> & changes;
+};
+
 } // namespace
 
 Engine::Engine(const EngineOptions & options)
@@ -121,9 +130,9 @@ ParallelOptions Engine::loading() const {
 Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks,
                                         Watch & watch) {
     if (text_ == nullptr) {
-        text_ =
-            std::make_unique<TextEncoder>(*text_table_, runner_, options_.tokenizer,
-                                          weight_options(callbacks, "loading the text encoder"), loading());
+        text_ = std::make_unique<TextEncoder>(
+            *text_table_, runner_, options_.tokenizer,
+            adapted_options(AdapterPart::text_encoder, callbacks, "loading the text encoder"), loading());
     }
     const uint64_t prompts = uncond ? 2 : 1;
     const auto tell = [&](uint64_t done) {
@@ -146,6 +155,8 @@ void Engine::generate(const Request & request, const Callbacks & callbacks) {
     Watch watch(!request.dump.empty());
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
+    const ChangesInUse in_use(changes_);
+    use_adapters(request.adapters);
     const Contexts contexts = encode_prompts(request, plan.uncond, callbacks, watch);
     std::vector<float> init;
     if (request.init) init = encode_image(request, plan, callbacks);

@@ -2,6 +2,7 @@
 // unless they are to be kept.
 #pragma once
 
+#include "adapters/adapter.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/comfy_quant/quant_module.h"
 #include "checkpoint/type_rules.h"
@@ -21,6 +22,10 @@
 
 namespace sd {
 
+// When adapters are added: to activations in every step, or to float weights once while they are loaded. That
+// is faster, and rounds the weights once more. `automatic`: while loading where all weights are floats.
+enum class AdapterMode { automatic, immediately, at_runtime };
+
 struct EngineOptions {
     ModelPaths files;
     std::string tokenizer;
@@ -29,6 +34,7 @@ struct EngineOptions {
     bool map = true;          // use weights where they are in the file
     bool keep_loaded = false; // keep all parts for the next picture
     TypeRules types;          // of float weights
+    AdapterMode adapter_mode = AdapterMode::automatic;
 };
 
 class Engine {
@@ -56,6 +62,10 @@ class Engine {
     const FoundModel & part(ModelRole role, const char * option, const std::string & file) const;
     void check_match() const;
     Weights::Options weight_options(const Callbacks & callbacks, const char * what);
+    Weights::Options adapted_options(AdapterPart part, const Callbacks & callbacks, const char * what);
+    void use_adapters(const std::vector<AdapterUse> & uses);
+    std::string quantized_tensor() const;
+    bool merges_adapters() const;
     ParallelOptions loading() const;
     void plan_memory(const Plan & plan, int64_t tokens) const;
     void write_explanation(const std::string & path, const Plan & plan, int64_t tokens) const;
@@ -74,6 +84,11 @@ class Engine {
     std::vector<FoundModel> models_;
     std::optional<ModelTable> text_table_, diffusion_table_, vae_table_;
     Advice advice_;
+    // Of the adapters that loaded parts were made with (fingerprint), and what those change, which is kept
+    // only as long as a generation.
+    std::string adapters_;
+    std::array<ModelChanges, kAdapterParts> changes_;
+    bool merge_ = false;
     bool told_of_tiles_ = false; // in this generation
     Runner runner_;
     std::unique_ptr<TextEncoder> text_;

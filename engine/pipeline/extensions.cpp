@@ -39,11 +39,11 @@ std::string explain_graph(ggml_backend_sched_t scheduler, ggml_cgraph * graph, b
 
 void begin_trace(const std::string & file) {
     if (ggml_ext_trace_begin(file.c_str()) == GGML_EXT_SUCCESS) return;
-    throw Error({"E_FILE", file, {}, "the trace cannot be written", {}});
+    throw Error({"E_FILE", file, {}, "the trace cannot be written", ggml_reason()});
 }
 
 void end_trace() {
-    if (ggml_ext_trace_end() != GGML_EXT_SUCCESS) throw Error("the trace could not be written");
+    if (ggml_ext_trace_end() != GGML_EXT_SUCCESS) throw Error("the trace: " + ggml_reason());
 }
 
 } // namespace sd

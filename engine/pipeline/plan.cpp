@@ -14,6 +14,7 @@ namespace {
 
 // Beyond, a picture takes days and terabytes; it is a slip of the keyboard.
 constexpr int kMostPixels = 16384, kMostBatch = 10000;
+constexpr float kMostTiles = 4096;
 
 [[noreturn]] void refuse(const std::string & cause, const std::string & advice = {}) {
     throw Error({"E_ARGUMENT", {}, {}, cause, advice});
@@ -51,6 +52,16 @@ Sigmas sigmas_of(const Request & r, Plan & plan) {
     return r.init ? cut_schedule(sigmas, r.strength, plan.extra) : sigmas;
 }
 
+// Written so that NaN is refused.
+void check_tiling(const TilingRequest & t) {
+    if (!t.enabled) return;
+    if (!(t.overlap >= 0.0f && t.overlap <= 0.5f)) refuse("the tiles' overlap is not between 0 and 0.5");
+    if (t.tile_x < 0 || t.tile_y < 0) refuse("a tile size is below 0");
+    const auto possible = [](float part) { return part >= 0.0f && part <= kMostTiles; };
+    if (!possible(t.relative_x) || !possible(t.relative_y))
+        refuse("a relative tile size is not between 0 and " + std::to_string(int(kMostTiles)));
+}
+
 } // namespace
 
 const char * resolve_scheduler(const SamplerInfo & sampler, const std::string & scheduler) {
@@ -71,6 +82,7 @@ Plan Plan::of(const Request & r) {
                "1 to " + std::to_string(kMostBatch) + " are possible");
     }
     if (!(r.strength >= 0.0f && r.strength <= 1.0f)) refuse("the strength is not between 0 and 1");
+    check_tiling(r.tiling);
     const SamplerInfo & sampler = find_sampler(r.sampler);
     plan.extra = parse_extra_sample_args(r.extra);
     plan.scheduler = resolve_scheduler(sampler, r.scheduler);

@@ -1,6 +1,7 @@
 // What one generation is asked for, and what follows from it.
 #pragma once
 
+#include "adapters/adapter.h"
 #include "pipeline/tiling.h"
 #include "sampling/guidance.h"
 #include "sampling/rng.h"
@@ -30,6 +31,7 @@ inline int64_t pixel_under(int64_t at, int64_t wanted, int64_t size) {
 
 struct Request {
     std::string prompt, negative_prompt;
+    std::vector<AdapterUse> adapters;
     int width = 512, height = 512;
     int steps = 20;
     float cfg_scale = 7.0f;
@@ -43,7 +45,7 @@ struct Request {
     int batch = 1;
     RngKind rng = RngKind::cuda;
     std::optional<RngKind> sampler_rng;
-    std::optional<Picture> init, mask; // any size; mask: one channel, white is made anew
+    std::optional<Picture> init, mask; // any size; mask: one channel, 128 and above is made anew
     float strength = 0.75f;
     TilingRequest tiling;
     bool check_nan = false;

@@ -146,7 +146,8 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
                            const std::vector<float> & init, const Callbacks & callbacks, Watch & watch) {
     if (diffusion_ == nullptr) {
         diffusion_ = std::make_unique<Diffusion>(
-            *diffusion_table_, runner_, weight_options(callbacks, "loading the diffusion model"), loading());
+            *diffusion_table_, runner_,
+            adapted_options(AdapterPart::diffusion, callbacks, "loading the diffusion model"), loading());
     }
     const Diffusion::Prompt cond = diffusion_->prepare(contexts.cond, "cond", watch, &cancel_);
     std::optional<Diffusion::Prompt> uncond;

@@ -1,11 +1,16 @@
 #include "pipeline/text_encoder.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "checkpoint/container.h"
 #include "text/prompt.h"
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <optional>
+#include <string_view>
 
 namespace sd {
 namespace {
@@ -20,13 +25,34 @@ constexpr char kAfter[] = "<|im_end|>\n<|im_start|>assistant\n";
 // longer. A whole file given as a prompt by mistake is refused at once.
 constexpr size_t kMostTokens = 8192;
 
+// Of a part of a prompt, either way: people stay below 2, and weights that brackets within brackets multiply
+// without end become infinite.
+constexpr float kMostWeight = 1000.0f;
+
 // Tokens of kBefore; their features are dropped.
 constexpr size_t kPrefixTokens = 34;
+
+bool is_gguf(const File & file) {
+    char magic[4] = {};
+    if (file.size() >= sizeof magic) file.read(0, magic, sizeof magic);
+    return std::string_view(magic, sizeof magic) == "GGUF";
+}
+
+// Another model file's vocabulary; nothing where `given` is no such file.
+std::optional<Vocabulary> vocabulary_of_model(const std::string & given) {
+    std::error_code ignored;
+    const std::filesystem::path path(std::u8string(given.begin(), given.end()));
+    if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+    const File file = File::open(given);
+    if (!is_gguf(file)) return std::nullopt;
+    return vocabulary_of_gguf(read_gguf(file).pairs.get(), given);
+}
 
 Tokenizer tokenizer_of(const ModelTable & table, const std::string & given) {
     const TensorInfo & any = *table.get("embed_tokens.weight").info;
     const OpenedFile & file = table.checkpoint().files()[size_t(any.file)];
     const bool own = given.empty() && file.container.pairs != nullptr;
+    if (const auto vocabulary = vocabulary_of_model(given)) return Tokenizer(*vocabulary);
     return Tokenizer(own ? vocabulary_of_gguf(file.container.pairs.get(), file.file.path())
                          : find_vocabulary(file.file.path(), given));
 }
@@ -82,7 +108,17 @@ TextEncoder::Tokens TextEncoder::tokens_of(const std::string & prompt) const {
                  " tokens of the model's template, not " + std::to_string(kPrefixTokens),
              "it belongs to another model"});
     }
-    for (const Fragment & f : parse_prompt(prompt)) add(f.text, f.weight);
+    for (const Fragment & f : parse_prompt(prompt)) {
+        // Written so that NaN is outside.
+        if (!(std::fabs(f.weight) <= kMostWeight))
+            throw Error(
+                {"E_PROMPT",
+                 {},
+                 {},
+                 "the prompt's brackets give a part a weight beyond " + std::to_string(int(kMostWeight)),
+                 "a backslash makes a bracket text"});
+        add(f.text, f.weight);
+    }
     add(kAfter, 1.0f);
     return tokens;
 }

@@ -29,7 +29,7 @@ const std::vector<std::string> & byte_symbols() {
     return symbols;
 }
 
-Bpe::Bpe(const std::vector<std::string> & tokens, const std::vector<std::string> & merges) {
+Bpe::Bpe(const std::vector<std::string> & tokens) {
     ids_.reserve(tokens.size());
     for (size_t i = 0; i < tokens.size(); ++i) {
         if (!tokens[i].empty()) ids_.emplace(tokens[i], int32_t(i));
@@ -39,6 +39,9 @@ Bpe::Bpe(const std::vector<std::string> & tokens, const std::vector<std::string>
         if (id < 0) throw Error("the vocabulary has no token for the byte " + symbol);
         bytes_.push_back(id);
     }
+}
+
+void Bpe::set_merges(const std::vector<std::string> & merges) {
     merges_.reserve(merges.size());
     for (size_t rank = 0; rank < merges.size(); ++rank) {
         const std::string & merge = merges[rank];

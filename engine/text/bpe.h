@@ -14,9 +14,13 @@ const std::vector<std::string> & byte_symbols(); // 256, by byte
 
 class Bpe {
   public:
-    // tokens: by id, "" where unused; merges: "left right" by rank. Throws Error (with a cause only) when a
-    // byte has no token, or a merge names parts that are none. The first token of a text counts.
-    Bpe(const std::vector<std::string> & tokens, const std::vector<std::string> & merges);
+    // tokens: by id, "" where unused. Throws Error (with a cause only) when a byte has no token. The first
+    // token of a text counts.
+    explicit Bpe(const std::vector<std::string> & tokens);
+
+    // merges: "left right" by rank, once. Throws Error (with a cause only) when one names parts that are
+    // none.
+    void set_merges(const std::vector<std::string> & merges);
 
     // Appends the ids of a piece of text. Takes n log n steps for n bytes.
     void encode(std::string_view piece, std::vector<int32_t> & out) const;

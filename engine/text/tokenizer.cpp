@@ -23,7 +23,7 @@ struct Tokenizer::State {
     Pieces pieces;
     std::array<std::vector<Special>, 256> special; // by first byte, longest first
 
-    explicit State(const Vocabulary & v) : bpe(v.tokens, v.merges) {
+    explicit State(const Vocabulary & v) : bpe(v.tokens) {
         for (const int32_t id : v.special) {
             const std::string & text = v.tokens.at(size_t(id));
             if (!text.empty()) special[uint8_t(text[0])].push_back({text, id});
@@ -48,6 +48,11 @@ Tokenizer::Tokenizer(const Vocabulary & vocabulary) {
         state_ = std::make_unique<State>(vocabulary);
     } catch (const Error & error) {
         throw error.in_file(vocabulary.source);
+    }
+    try {
+        state_->bpe.set_merges(vocabulary.merges);
+    } catch (const Error & error) {
+        throw error.in_file(vocabulary.merges_source.empty() ? vocabulary.source : vocabulary.merges_source);
     }
 }
 

@@ -17,6 +17,7 @@ struct Vocabulary {
     std::string source;              // the file, for messages
     std::vector<std::string> tokens; // by id, in the printable form of bytes; "" where an id is not used
     std::vector<std::string> merges; // "left right", by rank
+    std::string merges_source;       // the file they are from, where it is another one
     std::vector<int32_t> special;    // ids that stand in the text as they are
 };
 

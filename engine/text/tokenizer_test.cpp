@@ -152,6 +152,19 @@ TEST(vocabulary, comes_from_either_kind_of_files_beside_the_model) {
               (std::vector<int32_t>{256, 300}));
 }
 
+TEST(vocabulary, faults_are_said_of_the_file_they_are_in) {
+    const Folder folder;
+    const std::string merges = folder.write("merges.txt", "abc\n");
+    const std::string vocab = folder.write("vocab.json", vocab_json(byte_symbols()));
+    EXPECT_EQ(refusal([&] { Tokenizer(vocabulary_of_files(vocab, merges)); }),
+              merges + ": merge 0 is no pair: abc");
+    std::filesystem::remove(merges);
+    EXPECT_EQ(refusal([&] { find_vocabulary("model.safetensors", folder.path()); }),
+              folder.path() +
+                  ": is a folder with no tokenizer.json and no vocab.json with merges.txt (both come "
+                  "with the model)");
+}
+
 TEST(vocabulary, refuses_files_that_are_none) {
     const Folder folder;
     const auto json = [&](const std::string & text) {

@@ -154,6 +154,7 @@ Vocabulary vocabulary_of_tokenizer_json(const std::string & path) {
 Vocabulary vocabulary_of_files(const std::string & vocab, const std::string & merges) {
     Vocabulary v;
     v.source = vocab;
+    v.merges_source = merges;
     set_tokens(v, read_json(vocab));
     const std::string text = read_text(merges);
     for (size_t begin = 0; begin < text.size();) {
@@ -198,6 +199,9 @@ Vocabulary find_vocabulary(const std::string & model, const std::string & given)
         if (exists(json)) return vocabulary_of_tokenizer_json(text(json));
         if (exists(vocab) && exists(merges)) return vocabulary_of_files(text(vocab), text(merges));
     }
+    if (!given.empty())
+        fail(given, "is a folder with no tokenizer.json and no vocab.json with merges.txt",
+             "both come with the model");
     fail(model,
          "has no vocabulary, and there is no tokenizer.json and no vocab.json with merges.txt in " +
              (folder.empty() ? std::string("its folder") : text(folder)),

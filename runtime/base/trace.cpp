@@ -7,8 +7,10 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <mutex>
+#include <unistd.h>
 
 namespace ggml {
 namespace {
@@ -22,12 +24,13 @@ int64_t now_ns() {
 
 struct Sink {
     std::mutex mutex;
-    std::string name, partial;
+    std::string name, partial; // partial: its name until it ends
     std::string chunk;
     FILE * file = nullptr; // null: no trace runs
     uint32_t number = 0;   // of the last trace
     int64_t began = 0;
     bool complete = true; // nothing was lost so far
+    bool nameless = false;
 
     void flush() noexcept {
         complete = complete && std::fwrite(chunk.data(), 1, chunk.size(), file) == chunk.size();
@@ -50,6 +53,32 @@ int thread_number() {
     static std::atomic<int> n_threads = 0;
     thread_local const int number = ++n_threads;
     return number;
+}
+
+// A file without a name is gone when the program is, however it ends. NULL: the file system has none, or
+// there is no /proc to give it a name later.
+FILE * open_nameless(const std::filesystem::path & folder) {
+#ifdef O_TMPFILE
+    if (::access("/proc/self/fd", X_OK) != 0) return nullptr;
+    const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0) return nullptr;
+    FILE * file = ::fdopen(fd, "wb");
+    if (file == nullptr) ::close(fd);
+    return file;
+#else
+    (void)folder;
+    return nullptr;
+#endif
+}
+
+// A name that is taken may be anybody's: it gets longer until it is free.
+bool give_name(FILE * file, std::string & name) {
+    const std::string self = "/proc/self/fd/" + std::to_string(::fileno(file));
+    while (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+        if (errno != EEXIST) return false;
+        name += '_';
+    }
+    return true;
 }
 
 void append_time(std::string & out, const char * key, int64_t ns) {
@@ -87,7 +116,9 @@ Status begin_trace(const char * file_name) {
         std::filesystem::is_symlink(path, ignored);
     std::string partial = in_place ? name : name + ".part";
     errno = 0;
-    s.file = ggml_fopen(partial.c_str(), "wb");
+    s.file = in_place ? nullptr : open_nameless(path.parent_path());
+    s.nameless = s.file != nullptr;
+    if (s.file == nullptr) s.file = ggml_fopen(partial.c_str(), "wb");
     if (s.file == nullptr)
         return failure("trace.file", "%s cannot be created: %s", partial.c_str(), std::strerror(errno));
     s.name.swap(name);
@@ -107,14 +138,16 @@ Status end_trace() {
     running_trace.store(0, std::memory_order_relaxed);
     s.chunk += "\n]}\n";
     s.flush();
-    s.complete = std::fclose(s.file) == 0 && s.complete;
+    s.complete = std::fflush(s.file) == 0 && s.complete;
+    const bool named = !s.nameless || (s.complete && give_name(s.file, s.partial));
+    s.complete = std::fclose(s.file) == 0 && s.complete && named;
     s.file = nullptr;
     std::error_code error;
     const bool in_place = s.partial == s.name;
     if (s.complete && !in_place) std::filesystem::rename(path_of(s.partial), path_of(s.name), error);
     if (s.complete && !error) return {};
     std::error_code ignored;
-    if (!in_place) std::filesystem::remove(path_of(s.partial), ignored);
+    if (!in_place && named) std::filesystem::remove(path_of(s.partial), ignored);
     return failure("trace.file", "%s could not be written%s%s", s.name.c_str(), error ? ": " : "",
                    error ? error.message().c_str() : "");
 }

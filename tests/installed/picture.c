@@ -60,6 +60,16 @@ static int generate(sd_ctx_t * ctx, const char * output) {
     return good ? 0 : 1;
 }
 
+// What is open is not written over, whoever asks for it.
+static bool protects(sd_ctx_t * ctx, const char * model) {
+    sd_img_gen_params_t params;
+    sd_img_gen_params_init(&params);
+    params.dump_tensors = model;
+    if (generate_image(ctx, &params, NULL, NULL, NULL)) return false;
+    return strcmp(sd_last_error_code(), "E_ARGUMENT") == 0 && sd_ctx_reads_file(ctx, model) &&
+           !sd_ctx_reads_file(ctx, "none");
+}
+
 int main(int argc, char ** argv) {
     if (argc != 5) return 1;
     sd_ctx_params_t params;
@@ -73,7 +83,7 @@ int main(int argc, char ** argv) {
         fprintf(stderr, "%s\n", sd_last_error());
         return 1;
     }
-    const int status = generate(ctx, argv[4]);
+    const int status = protects(ctx, argv[1]) ? generate(ctx, argv[4]) : 1;
     free_sd_ctx(ctx);
     return status;
 }

@@ -167,11 +167,11 @@ class Finder {
 
     void refuse_unsettled() const {
         if (!no_format_.empty())
-            throw checkpoint_.error(
-                *no_format_[0], "E_FORMAT_MISSING",
-                count_text(no_format_.size()) + have(no_format_.size()) +
-                    " settings without the key \"format\"",
-                "if they are int8_tensorwise, --assume-int8-group 256 says so; 1: not rotated");
+            throw checkpoint_.error(*no_format_[0], "E_FORMAT_MISSING",
+                                    count_text(no_format_.size()) + have(no_format_.size()) +
+                                        " settings without the key \"format\"",
+                                    "if they are int8_tensorwise, --assume-int8-group 256 says so; a group "
+                                    "in the settings counts more");
         if (!no_settings_.empty())
             throw checkpoint_.error(*no_settings_[0], "E_FORMAT_MISSING",
                                     count_text(no_settings_.size()) + have(no_settings_.size()) +

@@ -108,8 +108,8 @@ TEST_F(QuantRefusalTest, values_of_the_wrong_type) {
 }
 
 TEST_F(QuantRefusalTest, layers_without_a_format) {
-    const std::string advice =
-        " (if they are int8_tensorwise, --assume-int8-group 256 says so; 1: not rotated)";
+    const std::string advice = " (if they are int8_tensorwise, --assume-int8-group 256 says so; a group in "
+                               "the settings counts more)";
     EXPECT_EQ(refusal(with_marker(R"({"convrot":true,"convrot_groupsize":256,"per_row":true})")),
               "E_FORMAT_MISSING FILE: tensor l.weight: 1 layer has settings without the key \"format\"" +
                   advice);

@@ -13,7 +13,8 @@ struct Rename {
 };
 
 // Replaces a beginning. Tells whether a rule applied.
-inline bool rename_beginning(std::string & name, std::initializer_list<Rename> rules) {
+template <class Rules = std::initializer_list<Rename>>
+bool rename_beginning(std::string & name, const Rules & rules) {
     for (const Rename & rule : rules) {
         if (!name.starts_with(rule.from)) continue;
         name.replace(0, rule.from.size(), rule.to);
@@ -23,7 +24,8 @@ inline bool rename_beginning(std::string & name, std::initializer_list<Rename> r
 }
 
 // Replaces an ending.
-inline bool rename_ending(std::string & name, std::initializer_list<Rename> rules) {
+template <class Rules = std::initializer_list<Rename>>
+bool rename_ending(std::string & name, const Rules & rules) {
     for (const Rename & rule : rules) {
         if (!name.ends_with(rule.from)) continue;
         name.replace(name.size() - rule.from.size(), rule.from.size(), rule.to);
@@ -33,7 +35,8 @@ inline bool rename_ending(std::string & name, std::initializer_list<Rename> rule
 }
 
 // Replaces the first occurrence of the first rule that occurs.
-inline bool rename_part(std::string & name, std::initializer_list<Rename> rules) {
+template <class Rules = std::initializer_list<Rename>>
+bool rename_part(std::string & name, const Rules & rules) {
     for (const Rename & rule : rules) {
         const size_t at = name.find(rule.from);
         if (at == std::string::npos) continue;

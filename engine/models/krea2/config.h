@@ -34,6 +34,8 @@ struct Krea2Config {
 
 // Diffusers names become the original ones.
 std::string krea2_name(std::string_view name);
+// And back.
+std::string krea2_diffusers_name(std::string_view original);
 
 bool is_krea2(const ModelTable & table);
 

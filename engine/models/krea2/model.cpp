@@ -39,6 +39,7 @@ Krea2::Krea2(Weights & w, const Krea2Config & config) : config_(config) {
     last_norm_ = w.vector("last.norm.scale", 1.0f);
     last_modulation_ = w.vector("last.modulation.lin");
     last_ = w.linear("last.linear");
+    correction_nodes_ = w.correction_nodes();
 }
 
 // All norms of the model are stored around zero.
@@ -48,14 +49,16 @@ Krea2::Block Krea2::block(Weights & w, const std::string & name, bool modulated)
     b.postnorm = w.vector(name + "postnorm.scale", 1.0f);
     if (modulated) b.modulation = w.vector(name + "mod.lin");
     const std::string a = name + "attn.", m = name + "mlp.";
-    b.attention = {w.linear(a + "wq"),
-                   w.linear(a + "wk"),
-                   w.linear(a + "wv"),
-                   w.linear(a + "gate"),
+    const std::vector<Linear> in = w.linears({a + "wq", a + "wk", a + "wv", a + "gate"});
+    b.attention = {in[0],
+                   in[1],
+                   in[2],
+                   in[3],
                    w.linear(a + "wo"),
                    w.vector(a + "qknorm.qnorm.scale", 1.0f),
                    w.vector(a + "qknorm.knorm.scale", 1.0f)};
-    b.mlp = {w.linear(m + "gate"), w.linear(m + "up"), w.linear(m + "down")};
+    const std::vector<Linear> wide = w.linears({m + "gate", m + "up"});
+    b.mlp = {wide[0], wide[1], w.linear(m + "down")};
     return b;
 }
 
@@ -140,7 +143,7 @@ ggml_tensor * Krea2::velocity(Graph & g, const Inputs & in) const {
 
 size_t Krea2::most_nodes() const {
     constexpr size_t kPerBlock = 80, kOthers = 128;
-    return (layerwise_.size() + refiner_.size() + blocks_.size()) * kPerBlock + kOthers;
+    return (layerwise_.size() + refiner_.size() + blocks_.size()) * kPerBlock + kOthers + correction_nodes_;
 }
 
 } // namespace sd

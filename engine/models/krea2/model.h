@@ -57,6 +57,7 @@ class Krea2 {
     Linear first_, time_in_, time_out_, time_projection_, text_in_, text_out_, last_;
     ggml_tensor *projector_, *text_norm_, *last_norm_, *last_modulation_;
     std::vector<Block> layerwise_, refiner_, blocks_;
+    size_t correction_nodes_ = 0;
 };
 
 } // namespace sd

@@ -15,16 +15,19 @@ Qwen3Vl::Qwen3Vl(Weights & w, const Qwen3VlConfig & config) : config_(config), t
     for (int i = 0; i < (taps.empty() ? 0 : taps.back()); ++i) {
         const std::string name = "layers." + std::to_string(i) + ".";
         const std::string a = name + "self_attn.", m = name + "mlp.";
+        const std::vector<Linear> in = w.linears({a + "q_proj", a + "k_proj", a + "v_proj"});
+        const std::vector<Linear> wide = w.linears({m + "gate_proj", m + "up_proj"});
         layers_.push_back({w.vector(name + "input_layernorm.weight"),
                            w.vector(name + "post_attention_layernorm.weight"),
                            w.vector(a + "q_norm.weight"),
                            w.vector(a + "k_norm.weight"),
-                           w.linear(a + "q_proj"),
-                           w.linear(a + "k_proj"),
-                           w.linear(a + "v_proj"),
+                           in[0],
+                           in[1],
+                           in[2],
                            w.linear(a + "o_proj"),
-                           {w.linear(m + "gate_proj"), w.linear(m + "up_proj"), w.linear(m + "down_proj")}});
+                           {wide[0], wide[1], w.linear(m + "down_proj")}});
     }
+    correction_nodes_ = w.correction_nodes();
 }
 
 ggml_tensor * Qwen3Vl::layer(Graph & g, const Layer & l, ggml_tensor * x, const Inputs & in) const {

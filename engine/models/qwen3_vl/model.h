@@ -26,7 +26,7 @@ class Qwen3Vl {
     // F32 [hidden * taps, n]: for each token the tapped states, one after the other.
     ggml_tensor * states(Graph & g, const Inputs & in) const;
 
-    size_t most_nodes() const { return layers_.size() * 64 + 128; }
+    size_t most_nodes() const { return layers_.size() * 64 + 128 + correction_nodes_; }
 
     // What the graph reads. Rows of the token table come from the file, whatever they are stored as; an id
     // beyond it is an Error.
@@ -46,6 +46,7 @@ class Qwen3Vl {
     Qwen3VlConfig config_;
     const ModelTable & table_;
     std::vector<Layer> layers_;
+    size_t correction_nodes_ = 0;
 };
 
 } // namespace sd

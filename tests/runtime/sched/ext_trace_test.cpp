@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace ggml::test {
 namespace {
@@ -81,6 +83,26 @@ TEST_F(ext_trace, shows_direct_computation) {
     ASSERT_EQ(ggml_backend_graph_compute(m.backend(), g), GGML_STATUS_SUCCESS);
     ASSERT_EQ(ggml_ext_trace_end(), GGML_EXT_SUCCESS);
     EXPECT_EQ(count(events(), "direct", "direct computation"), 1);
+}
+
+TEST_F(ext_trace, has_its_name_when_it_ends_and_takes_nobodys) {
+    const std::string partial = file + ".part";
+    const auto exists = [](const std::string & name) { return std::ifstream(name).good(); };
+    const int nameless = ::open(testing::TempDir().c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (nameless >= 0) ::close(nameless);
+    ASSERT_EQ(ggml_ext_trace_begin(file.c_str()), GGML_EXT_SUCCESS);
+    EXPECT_FALSE(exists(file));
+    EXPECT_EQ(exists(partial), nameless < 0) << "where the file system has no files without a name";
+    if (nameless >= 0) std::ofstream(partial) << "of somebody";
+    ASSERT_EQ(ggml_ext_trace_end(), GGML_EXT_SUCCESS);
+    EXPECT_TRUE(exists(file));
+    EXPECT_EQ(exists(partial), nameless >= 0);
+    if (nameless < 0) return;
+    EXPECT_FALSE(exists(partial + "_"));
+    std::string text;
+    std::getline(std::ifstream(partial), text);
+    EXPECT_EQ(text, "of somebody");
+    std::remove(partial.c_str());
 }
 
 TEST_F(ext_trace, answers_with_a_status_and_a_reason) {

@@ -1,0 +1,85 @@
+#include "apps/cli/outputs.h"
+
+#include "apps/cli/atomic_file.h"
+#include "apps/cli/image/image_file.h"
+#include "apps/cli/output_name.h"
+
+#include <filesystem>
+#include <set>
+#include <sys/stat.h>
+#include <vector>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path place(const std::string & path) { return fs::path(std::u8string(path.begin(), path.end())); }
+
+// One text for a file, whatever it is called; "" for devices and pipes, which several may write.
+std::string key_of(const std::string & path) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) == 0) {
+        return S_ISREG(info.st_mode) ? std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) : "";
+    }
+    std::error_code problem;
+    // Of a relative path nothing of which exists, weakly_canonical makes no absolute one.
+    const fs::path whole = fs::absolute(place(path), problem);
+    const fs::path real = fs::weakly_canonical(whole, problem);
+    return (problem ? whole.lexically_normal() : real).string();
+}
+
+std::vector<std::string> pictures_of(const Arguments & a) {
+    std::vector<std::string> names;
+    for (int i = 0; i < a.batch_count; ++i)
+        names.push_back(output_name(a.output, i, a.batch_count, a.output_begin_idx));
+    return names;
+}
+
+} // namespace
+
+bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
+                    std::string & error) {
+    std::vector<std::string> inputs = {a.model, a.diffusion_model, a.llm,
+                                       a.vae,   a.tokenizer,       a.init_image,
+                                       a.mask,  a.prompt_file,     a.negative_prompt_file};
+    for (const Lora & lora : in.loras) inputs.push_back(lora.path);
+    std::set<std::string> taken;
+    for (const std::string & input : inputs) {
+        if (!input.empty()) taken.insert(key_of(input));
+    }
+    std::vector<std::string> outputs = pictures_of(a);
+    for (const std::string & output : {a.dump_tensors, a.explain, a.trace}) {
+        if (!output.empty()) outputs.push_back(output);
+    }
+    if (a.preview != "none") outputs.push_back(with_image_ending(a.preview_path));
+    for (const std::string & output : outputs) {
+        const std::string key = key_of(output);
+        if (key.empty() || (taken.insert(key).second && !is_model_file(output))) continue;
+        error = output + ": would be written over, but it is also used for something else";
+        return false;
+    }
+    return true;
+}
+
+bool check_outputs(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
+                   std::string & error) {
+    std::error_code problem;
+    if (a.output.ends_with('/') || fs::is_directory(place(a.output), problem)) {
+        error = a.output + ": is a folder (name a file in it)";
+        return false;
+    }
+    if (!check_distinct(a, in, is_model_file, error)) return false;
+    std::set<std::string> folders;
+    for (const std::string & path : pictures_of(a)) {
+        // One of each folder; in a batch of thousands that is enough.
+        if (!folders.insert(path.substr(0, path.rfind('/') + 1)).second) continue;
+        if (!can_write_image(path, uint32_t(in.width), uint32_t(in.height), error)) return false;
+    }
+    for (const std::string & path : {a.dump_tensors, a.explain, a.trace}) {
+        if (!path.empty() && !can_write_file(path, error)) return false;
+    }
+    return true;
+}
+
+} // namespace cli

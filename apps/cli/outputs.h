@@ -1,0 +1,24 @@
+// Which files a generation writes, and whether it may.
+#pragma once
+
+#include "apps/cli/arguments.h"
+#include "apps/cli/inputs.h"
+
+#include <functional>
+#include <string>
+
+namespace cli {
+
+// Whether a path is one of the files that the model is read from, which only the engine knows.
+using IsModelFile = std::function<bool(const std::string &)>;
+
+// Nothing is written over what is read, and nothing over another result: all pictures of a batch, previews,
+// tensors, explanation and trace. Links are followed. False with one line in `error`.
+bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
+                    std::string & error);
+
+// Before hours of work, whether its results can be kept.
+bool check_outputs(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
+                   std::string & error);
+
+} // namespace cli
