@@ -65,7 +65,8 @@ AdapterTargets::AdapterTargets(const ModelTable & diffusion, const ModelTable & 
 }
 
 void AdapterTargets::add_flat_names(AdapterPart part) {
-    for (const auto & [tensor, info] : tables_[size_t(part)]->tensors()) {
+    for (const auto & entry : tables_[size_t(part)]->tensors()) {
+        const std::string & tensor = entry.first;
         if (!has(part, tensor)) continue;
         const auto add = [&](std::string_view name) {
             if (name.ends_with(kWeight)) name.remove_suffix(kWeight.size());
