@@ -1,0 +1,172 @@
+#include "place/placement.h"
+
+#include "base/error.h"
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace sd {
+namespace {
+
+constexpr const char *kBackend = "--backend", *kParams = "--params-backend", *kSplit = "--split-mode",
+                     *kMaxVram = "--max-vram";
+
+// What --auto-fit leaves of a device's memory to others.
+constexpr uint64_t kHeadroom = uint64_t(512) << 20;
+
+[[noreturn]] void refuse(const char * option, const std::string & cause, const std::string & advice = {}) {
+    throw Error({"E_ARGUMENT", {}, {}, std::string(option) + ": " + cause, advice});
+}
+
+class Reader {
+  public:
+    Reader(const PlacementRequest & request, const Devices & devices, Placement & out)
+        : request_(request), devices_(devices), out_(out) {}
+
+    void backends() {
+        for (ModulePlace & m : out_.modules) m.device = devices_.best();
+        if (request_.auto_fit) {
+            if (!request_.backend.empty() || !request_.params_backend.empty())
+                out_.notes.push_back("--backend and --params-backend give way to --auto-fit");
+            return;
+        }
+        assign(request_.backend, kBackend, [&](ModulePlace & m, const std::string & value) {
+            if (folded(value) == "disk") refuse(kBackend, "disk keeps weights and computes nothing");
+            if (value.find('&') != std::string::npos) {
+                refuse(kBackend, in_quotes(value, 40) + " spreads a part over several devices",
+                       "that is not built: name one device");
+            }
+            m.device = devices_.find(value);
+        });
+    }
+
+    void homes() {
+        if (request_.auto_fit) {
+            for (ModulePlace & m : out_.modules) m.home = home_on(m, devices_.cpu());
+            return;
+        }
+        assign(request_.params_backend, kParams, [&](ModulePlace & m, const std::string & value) {
+            m.home = folded(value) == "disk" ? WeightHome::disk : home_on(m, devices_.find(value));
+        });
+    }
+
+    void split_modes() const {
+        for (const SpecItem & item : parse_spec(request_.split_mode, kSplit)) {
+            if (!is_default_key(item.key)) find_module(item.key, kSplit);
+            const std::string mode = folded(item.value);
+            if (mode == "layer") continue;
+            if (mode != "row") refuse(kSplit, in_quotes(item.value, 40) + " is neither layer nor row");
+            std::string without;
+            for (int i = 0; i < devices_.count(); ++i) {
+                if (!devices_[i].splits_rows) without += (without.empty() ? "" : ", ") + devices_[i].name;
+            }
+            refuse(kSplit,
+                   without.empty() ? "row is not built"
+                                   : "row needs memory whose rows lie on several devices, which there is not "
+                                     "on " +
+                                         without,
+                   "layer is possible");
+        }
+    }
+
+    void budgets() {
+        std::map<int, MemoryBudget> by_device;
+        std::optional<MemoryBudget> others;
+        for (const SpecItem & item : parse_spec(request_.max_vram, kMaxVram)) {
+            const MemoryBudget budget = gibibytes(item.value);
+            if (is_default_key(item.key)) {
+                others = budget;
+                continue;
+            }
+            const int device = devices_.find(item.key);
+            if (devices_.is_cpu(device))
+                refuse(kMaxVram, "is for devices with memory of their own",
+                       "--max-ram SIZE limits the CPU's");
+            by_device[device] = budget;
+        }
+        bool limited = false;
+        for (ModulePlace & m : out_.modules) {
+            if (devices_.is_cpu(m.device)) {
+                if (request_.max_ram > 0) m.budget = MemoryBudget{request_.max_ram, false, true};
+            } else if (by_device.count(m.device) != 0) {
+                m.budget = by_device[m.device];
+            } else {
+                m.budget = others;
+            }
+            if (m.budget && m.budget->bytes == 0 && !m.budget->below_free) m.budget.reset();
+            if (!m.budget && request_.auto_fit) m.budget = MemoryBudget{kHeadroom, true, true};
+            if (!m.budget) continue;
+            limited = true;
+            m.budget->streams = m.budget->streams || request_.stream_layers;
+        }
+        note_unused(limited);
+    }
+
+  private:
+    template <class Take>
+    void assign(const std::string & spec, const char * option, Take && take) {
+        // Defaults first, so that their place among the items does not matter.
+        const std::vector<SpecItem> items = parse_spec(spec, option);
+        for (const SpecItem & item : items) {
+            if (!is_default_key(item.key)) continue;
+            for (ModulePlace & m : out_.modules) take(m, item.value);
+        }
+        for (const SpecItem & item : items) {
+            if (is_default_key(item.key)) continue;
+            const int module = find_module(item.key, option);
+            ModulePlace unused; // the value is checked all the same
+            unused.device = devices_.best();
+            take(module == kNoModule ? unused : out_.modules[size_t(module)], item.value);
+            if (module == kNoModule)
+                out_.notes.push_back(std::string(option) + ": no model here has a part " + item.key);
+        }
+    }
+
+    WeightHome home_on(const ModulePlace & m, int device) const {
+        if (device == m.device) return WeightHome::device;
+        if (devices_.is_cpu(device)) return WeightHome::host;
+        refuse(kParams,
+               "weights of a part that computes on " + devices_[m.device].name + " cannot be kept on " +
+                   devices_[device].name,
+               "possible are its own device, cpu and disk");
+    }
+
+    static MemoryBudget gibibytes(const std::string & value) {
+        double number = 0.0;
+        const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
+        constexpr double kMost = 1 << 20;
+        // Written so that NaN is refused.
+        if (problem != std::errc() || end != value.data() + value.size() || !(std::fabs(number) <= kMost))
+            refuse(kMaxVram, in_quotes(value, 40) + " is no number of GiB");
+        return {uint64_t(std::fabs(number) * double(1 << 30)), number < 0.0, false};
+    }
+
+    void note_unused(bool limited) {
+        bool all_cpu = true;
+        for (const ModulePlace & m : out_.modules) all_cpu = all_cpu && devices_.is_cpu(m.device);
+        if (!request_.max_vram.empty() && all_cpu && request_.max_ram == 0)
+            out_.notes.push_back("--max-vram changes nothing: everything computes on the CPU, whose memory "
+                                 "--max-ram SIZE limits");
+        if (request_.stream_layers && !limited)
+            out_.notes.push_back("--stream-layers changes nothing without --max-vram or --max-ram");
+    }
+
+    const PlacementRequest & request_;
+    const Devices & devices_;
+    Placement & out_;
+};
+
+} // namespace
+
+Placement Placement::of(const PlacementRequest & request, const Devices & devices) {
+    Placement out;
+    Reader reader(request, devices, out);
+    reader.backends();
+    reader.homes();
+    reader.split_modes();
+    reader.budgets();
+    return out;
+}
+
+} // namespace sd
