@@ -6,6 +6,7 @@
 #include "sampling/img2img.h"
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <random>
 
@@ -52,6 +53,14 @@ Sigmas sigmas_of(const Request & r, Plan & plan) {
     return r.init ? cut_schedule(sigmas, r.strength, plan.extra) : sigmas;
 }
 
+// Who asks for no change gets the least there is, and should know that it is some.
+void tell_of_strength_0(const Request & r, const Plan & plan) {
+    if (!r.init || r.strength != 0.0f) return;
+    char level[32];
+    std::snprintf(level, sizeof(level), "%.3g", double(plan.sigmas.front()));
+    log_info("at strength 0 one step is done, the last, from noise level " + std::string(level));
+}
+
 // Written so that NaN is refused.
 void check_tiling(const TilingRequest & t) {
     if (!t.enabled) return;
@@ -87,6 +96,9 @@ Plan Plan::of(const Request & r) {
     plan.extra = parse_extra_sample_args(r.extra);
     plan.scheduler = resolve_scheduler(sampler, r.scheduler);
     plan.sigmas = sigmas_of(r, plan);
+    tell_of_strength_0(r, plan);
+    // Refuses what else a method would only when it begins, after the weights are loaded.
+    const Sampler checked(r.sampler, r.eta, plan.extra);
     plan.uncond = Guidance(r.cfg_scale, int(plan.sigmas.size()) - 1, plan.extra).ever_needs_uncond();
     if (r.seed > std::numeric_limits<int64_t>::max() - r.batch) refuse("the seed is too large for the batch");
     plan.seed = drawn_seed(r.seed);

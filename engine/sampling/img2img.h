@@ -6,10 +6,11 @@
 
 namespace sd {
 
-// The part of a schedule that is run for strength 0 (keep the picture) to 1 (all steps): int(steps *
-// strength)
-// + 1 steps. Extra arguments: strength_as_noise_level begins at the first level not above the strength,
-// force_first_sigma in addition makes that level the strength itself. Throws Error.
+// The part of a schedule that is run for strength 0 (the last step alone) to 1 (all steps): int(steps *
+// strength) + 1 steps. So count the programs whose users bring their strengths along; none at all would also
+// be no change of the picture a prompt could ask for. Extra arguments: strength_as_noise_level begins at the
+// first level not above the strength, force_first_sigma in addition makes that level the strength itself.
+// Throws Error.
 Sigmas cut_schedule(const Sigmas & sigmas, float strength, const KeyValues & extra);
 
 // A second pass at a larger size: a schedule of `steps` steps of which those from `start` on are run, about
