@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -56,11 +57,17 @@ class Group {
     CLI::Option * flag(const char * flags, bool & value, const std::string & text) {
         return app_.add_flag(flags, value, text)->group(name_);
     }
-    // Several uses are joined.
+    // Several uses are joined. Not by CLI11's delimiter, which would drop empty places instead of leaving
+    // them to be refused.
     CLI::Option * list(const char * flags, std::string & value, const std::string & text, const char * type) {
-        return option(flags, value, text, type)
-            ->multi_option_policy(CLI::MultiOptionPolicy::Join)
-            ->delimiter(',');
+        const auto take = [&value](const std::string & joined) {
+            value = joined;
+            std::replace(value.begin(), value.end(), '\n', ',');
+        };
+        return app_.add_option_function<std::string>(flags, take, text)
+            ->group(name_)
+            ->type_name(type)
+            ->multi_option_policy(CLI::MultiOptionPolicy::Join);
     }
 
   private:
@@ -129,7 +136,8 @@ void add_sampling_options(CLI::App & app, Arguments & a) {
     g.option("--scheduler", a.scheduler, joined(words(sd_scheduler_name)), "NAME")
         ->check(of_engine([](const char * name) { return sd_resolve_scheduler(nullptr, name); },
                           sd_scheduler_name));
-    g.list("--sigmas", a.sigmas, "noise levels instead of a scheduler: \"1,0.7,0.3,0\"", "LIST");
+    g.list("--sigmas", a.sigmas, "noise levels instead of a scheduler: \"1,0.7,0.3,0\"", "LIST")
+        ->check(number_list(0.0, 1.0));
     g.option("--flow-shift", a.flow_shift, "exponent that moves steps towards the noise (1.15)", "X")
         ->check(number(-kLarge, kLarge));
     g.option("--eta", a.eta, "how much noise methods that add some add", "X")->check(number(0.0, kLarge));

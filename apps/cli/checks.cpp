@@ -53,11 +53,46 @@ std::string check_number(const std::string & text, double least, double most) {
     return value >= least && value <= most ? std::string() : between(shown(value), least, most);
 }
 
+std::string without_spaces(const std::string & text) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string check_number_list(const std::string & text, double least, double most) {
+    std::string rest = without_spaces(text);
+    if (rest.starts_with('[') && rest.ends_with(']') && rest.size() > 1)
+        rest = rest.substr(1, rest.size() - 2);
+    for (size_t at = 0; at <= rest.size();) {
+        const size_t end = std::min(rest.find(',', at), rest.size());
+        const std::string entry = without_spaces(rest.substr(at, end - at));
+        if (entry.empty()) return quoted(text) + " is no list of numbers, as 1,0.5,0";
+        const std::string message = check_number(entry, least, most);
+        if (!message.empty()) return message;
+        at = end + 1;
+    }
+    return {};
+}
+
 // The two parts of "XxY".
 std::pair<std::string, std::string> parts(const std::string & text) {
     const size_t x = text.find('x');
     if (x == std::string::npos) return {text, text};
     return {text.substr(0, x), text.substr(x + 1)};
+}
+
+// An x too many, or one with nothing on one of its sides.
+bool is_broken_pair(const std::string & text) {
+    const auto [x, y] = parts(text);
+    return !text.empty() && (x.empty() || y.empty() || y.find('x') != std::string::npos);
+}
+
+CLI::Validator pair_of(std::function<std::string(const std::string &)> check) {
+    return checked([check = std::move(check)](const std::string & text) {
+        if (is_broken_pair(text)) return quoted(text) + " is neither X nor XxY";
+        const auto [x, y] = parts(text);
+        const std::string message = check(x);
+        return message.empty() ? check(y) : message;
+    });
 }
 
 } // namespace
@@ -76,6 +111,10 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
 
 CLI::Validator number(double least, double most) {
     return checked([=](const std::string & text) { return check_number(text, least, most); });
+}
+
+CLI::Validator number_list(double least, double most) {
+    return checked([=](const std::string & text) { return check_number_list(text, least, most); });
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
@@ -97,19 +136,11 @@ bool parse_pair(const std::string & text, Pair & pair) {
 }
 
 CLI::Validator whole_pair(int64_t least, int64_t most) {
-    return checked([=](const std::string & text) {
-        const auto [x, y] = parts(text);
-        const std::string message = check_whole(x, least, most);
-        return message.empty() ? check_whole(y, least, most) : message;
-    });
+    return pair_of([=](const std::string & text) { return check_whole(text, least, most); });
 }
 
 CLI::Validator number_pair(double least, double most) {
-    return checked([=](const std::string & text) {
-        const auto [x, y] = parts(text);
-        const std::string message = check_number(x, least, most);
-        return message.empty() ? check_number(y, least, most) : message;
-    });
+    return pair_of([=](const std::string & text) { return check_number(text, least, most); });
 }
 
 bool parse_size(const std::string & text, uint64_t & bytes) {

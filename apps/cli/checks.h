@@ -16,6 +16,9 @@ std::string quoted(const std::string & text);
 CLI::Validator whole_number(int64_t least, int64_t most);
 CLI::Validator number(double least, double most);
 
+// "a,b,c", with or without brackets: each is a number of the range, and none is missing.
+CLI::Validator number_list(double least, double most);
+
 // One of these words; the message lists them, and names the one that may be meant.
 CLI::Validator one_of(std::vector<std::string> words);
 

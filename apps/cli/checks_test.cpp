@@ -26,6 +26,18 @@ TEST(checks, numbers_are_finite_and_in_range) {
     EXPECT_EQ(said(check, "0.5f"), "\"0.5f\" is no number");
 }
 
+TEST(checks, lists_of_numbers_have_a_number_in_every_place) {
+    const CLI::Validator check = number_list(0.0, 1.0);
+    for (const char * good : {"1", "1,0.5,0", "[1,0.5,0]", " [ 1 , 0.5 , 0 ] "})
+        EXPECT_EQ(said(check, good), "");
+    for (const char * bad : {"", ",,,", ",", "1,,0", "1,0,", ",1", "[]", "[1,,0]"})
+        EXPECT_EQ(said(check, bad), '"' + std::string(bad) + "\" is no list of numbers, as 1,0.5,0");
+    EXPECT_EQ(said(check, "1,0.5x,0"), "\"0.5x\" is no number");
+    EXPECT_EQ(said(check, "1 0"), "\"1 0\" is no number");
+    EXPECT_EQ(said(check, "[1,0"), "\"[1\" is no number");
+    EXPECT_EQ(said(check, "2,1"), "2 is not between 0 and 1");
+}
+
 TEST(checks, words_are_listed) {
     EXPECT_EQ(said(one_of({"a", "b"}), "b"), "");
     EXPECT_EQ(said(one_of({"a", "b"}), "c"), "\"c\" is none of a, b");
@@ -45,8 +57,11 @@ TEST(checks, pairs_are_one_number_or_two) {
     EXPECT_EQ(pair.y, 2.0);
     EXPECT_FALSE(parse_pair("", pair));
     EXPECT_EQ(said(whole_pair(4, 100), "32x3"), "3 is not between 4 and 100");
-    EXPECT_EQ(said(whole_pair(4, 100), "32x"), "\"\" is no whole number");
-    EXPECT_EQ(said(whole_pair(4, 100), "8x8x8"), "\"8x8\" is no whole number");
+    for (const char * broken : {"32x", "x32", "8x8x8", "x", "32xx32"})
+        EXPECT_EQ(said(whole_pair(4, 100), broken), '"' + std::string(broken) + "\" is neither X nor XxY");
+    EXPECT_EQ(said(whole_pair(4, 100), ""), "\"\" is no whole number");
+    EXPECT_EQ(said(number_pair(0, 100), "2x"), "\"2x\" is neither X nor XxY");
+    EXPECT_EQ(said(number_pair(0, 100), "2x3y"), "\"3y\" is no number");
     EXPECT_EQ(said(number_pair(0, 100), "0.5x1.5"), "");
 }
 

@@ -38,6 +38,10 @@ class Refusals(unittest.TestCase):
                 (["--eta", "much"], '--eta: "much" is no number'),
                 (["--vae-tile-size", "32y"], '--vae-tile-size: "32y" is no whole number'),
                 (["--vae-tile-size", "32x3"], "--vae-tile-size: 3 is not between 4 and 16384"),
+                (["--vae-tile-size", "8x"], '--vae-tile-size: "8x" is neither X nor XxY'),
+                (["--sigmas", ",,,"], '--sigmas: ",,," is no list of numbers, as 1,0.5,0'),
+                (["--sigmas", "1,0.5,,0"], '--sigmas: "1,0.5,,0" is no list of numbers, as 1,0.5,0'),
+                (["--sigmas", "1,0.5x,0"], '--sigmas: "0.5x" is no number'),
                 (["--rng", "dice"], '--rng: "dice" is none of std_default, cuda, cpu'),
                 (["--sampler-rng", "dice"], '--sampler-rng: "dice" is none of std_default, cuda, cpu'),
                 (["--preview", "tae"], '--preview: "tae" is none of none, proj'),
@@ -101,6 +105,10 @@ class Refusals(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertLess(time.time() - begin, 120)  # not hours
         self.assertFalse(os.path.exists(path("long.png")))
+
+    def test_sample_arguments_are_read_before_the_work(self):
+        self.refused(SMALL + ["--sampling-method", "euler_ge", "--extra-sample-args", "gamma=4x"],
+                     'sample argument gamma: "4x" is no number from -100 to 100')
 
     def test_outputs_are_tried_before_the_work(self):
         put("file", b"")
@@ -261,6 +269,20 @@ class Pictures(unittest.TestCase):
         told = self.made(*MODEL, "-p", "x", "--steps", "1", "--cfg-scale", "1", "-i", "init.png", "-W", "64",
                          "-o", "i.png")
         self.assertIn("warning: the size is that of init.png, 100x60; both -W and -H would change it\n", told)
+
+    def test_strength_0_is_the_last_step(self):
+        put("init.png", png(64, 48, lambda x, y: (x * 3, y * 4, 0)))
+        common = SMALL + ["-i", "init.png", "--strength", "0", "-o", "s.png", "--dump-tensors", "s"]
+        told = self.made(*common)
+        self.assertIn("at strength 0 one step is done, the last, from noise level 0.00315\n", told)
+        self.assertEqual(len(tensor("sigmas", "s")), 2)
+        told = self.made(*common, "--scheduler", "simple")
+        self.assertIn("from noise level 0.76\n", told)  # of two steps, which is a lot
+        self.assertNotIn("at strength 0", self.made(*SMALL, "--strength", "0", "-o", "s.png"))
+
+    def test_lists_that_are_given_twice_are_joined(self):
+        self.made(*SMALL, "--sigmas", "1,0.5", "--sigmas", "0", "-o", "s.png", "--dump-tensors", "s")
+        self.assertEqual(tensor("sigmas", "s"), (1.0, 0.5, 0.0))
 
     def test_a_mask_keeps_what_is_black(self):
         put("init.png", png(64, 48, lambda x, y: (x * 3, y * 4, 0)))
