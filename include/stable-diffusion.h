@@ -114,6 +114,13 @@ SD_API void sd_convert_params_init(sd_convert_params_t * params);
 // thread, one call at a time.
 SD_API bool sd_convert(const sd_convert_params_t * params, sd_work_cb_t progress, void * data);
 
+// An adapter: LoRA, LoHa, LoKr or differences of weights (docs/adapters.md).
+typedef struct {
+    bool is_high_noise; // for models in two stages, of which there are none here: must be false
+    float multiplier;   // of any sign; 0: as if it were not there
+    const char * path;
+} sd_lora_t;
+
 // Writing the files as one safetensors file with weights in the INT8 and INT4 formats of ComfyUI.
 // docs/quantize.md describes formats, choice of layers and report.
 typedef struct {
@@ -136,6 +143,8 @@ typedef struct {
     // possible.
     uint64_t target_size;
     double max_error;
+    const sd_lora_t * loras; // become part of the weights before these are quantized; equal paths add up
+    uint32_t lora_count;
     bool scale_search;     // slower: scales with the least squared error, which is never larger then
     double fail_above;     // relative error of a layer's weight that is a failure; 0: none is
     int n_threads;         // below 1: one for each core the process may use
@@ -182,13 +191,6 @@ enum lora_apply_mode_t {
 };
 SD_API const char * sd_lora_apply_mode_name(enum lora_apply_mode_t mode); // "at_runtime"; NULL for no mode
 SD_API enum lora_apply_mode_t str_to_lora_apply_mode(const char * name);  // LORA_APPLY_MODE_COUNT for no name
-
-// An adapter: LoRA, LoHa, LoKr or differences of weights (docs/adapters.md).
-typedef struct {
-    bool is_high_noise; // for models in two stages, of which there are none here: must be false
-    float multiplier;   // of any sign; 0: as if it were not there
-    const char * path;
-} sd_lora_t;
 
 // Rows from the top, `channel` bytes side by side for each pixel.
 typedef struct {

@@ -305,6 +305,9 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
             take_models(app, a.model, a.quantize);
             if (app.count("--output") == 0) a.output.clear();
         }
+        if (a.mode != Mode::quantize && !a.quantize.loras.empty())
+            throw CLI::ValidationError(
+                "--lora is for -M quantize; pictures take <lora:NAME:STRENGTH> in the prompt");
         const std::string unknown = unknown_in(app, app.remaining());
         if (unknown.empty()) return true;
         refuse(unknown);

@@ -21,13 +21,28 @@ bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
 
 using Text = std::unique_ptr<char, decltype(&sd_free_text)>;
 
-sd_quantize_params_t params_of(const Arguments & a, const std::vector<const char *> & more) {
+// What the parameters point into.
+struct Lists {
+    std::vector<const char *> more;
+    std::vector<sd_lora_t> loras;
+};
+
+Lists lists_of(const QuantizeArguments & q) {
+    Lists lists;
+    for (const std::string & path : q.more_models) lists.more.push_back(path.c_str());
+    for (const LoraFile & lora : q.loras) lists.loras.push_back({false, lora.strength, lora.path.c_str()});
+    return lists;
+}
+
+sd_quantize_params_t params_of(const Arguments & a, const Lists & lists) {
     const QuantizeArguments & q = a.quantize;
     sd_quantize_params_t p;
     sd_quantize_params_init(&p);
     p.files = {a.model.c_str(), a.diffusion_model.c_str(), a.llm.c_str(), a.vae.c_str()};
-    p.more_files = more.data();
-    p.more_files_count = more.size();
+    p.more_files = lists.more.data();
+    p.more_files_count = lists.more.size();
+    p.loras = lists.loras.data();
+    p.lora_count = uint32_t(lists.loras.size());
     p.output = a.output.c_str();
     p.format = q.format.c_str();
     p.group = q.group;
@@ -54,6 +69,7 @@ std::string problem_of_report(const Arguments & a) {
     if (report.empty()) return {};
     std::vector<std::string> others = {a.model, a.diffusion_model, a.llm, a.vae, a.quantize.rules, a.output};
     others.insert(others.end(), a.quantize.more_models.begin(), a.quantize.more_models.end());
+    for (const LoraFile & lora : a.quantize.loras) others.push_back(lora.path);
     const std::string problem_of_name =
         "--report " + printable(report) + ": is a file that is read or written";
     for (const std::string & other : others) {
@@ -82,9 +98,8 @@ int run_quantize(const Arguments & a) {
         print_error(problem);
         return 1;
     }
-    std::vector<const char *> more;
-    for (const std::string & path : a.quantize.more_models) more.push_back(path.c_str());
-    const sd_quantize_params_t p = params_of(a, more);
+    const Lists lists = lists_of(a.quantize);
+    const sd_quantize_params_t p = params_of(a, lists);
     Progress bar;
     char *text = nullptr, *json = nullptr;
     bool good = false;

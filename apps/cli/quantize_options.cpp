@@ -2,7 +2,10 @@
 
 #include "apps/cli/checks.h"
 
+#include <charconv>
+#include <cmath>
 #include <map>
+#include <string_view>
 
 namespace cli {
 namespace {
@@ -34,7 +37,6 @@ void option_of_size(CLI::App & app, const char * flags, uint64_t & value, const 
 void add_unbuilt(CLI::App & app) {
     static const std::map<std::string, const char *> unbuilt = {
         {"--calibrate", "statistics of activations, which are not built yet"},
-        {"--lora", "merging adapters, which is not built yet"},
     };
     for (const auto & [name, what] : unbuilt) {
         const auto refuse = [name = name, what = what](const std::string &) {
@@ -42,6 +44,32 @@ void add_unbuilt(CLI::App & app) {
         };
         app.add_option_function<std::string>(name, refuse)->group("");
     }
+}
+
+// "FILE:0.8", or "FILE" for 1. A colon that no number follows belongs to the name.
+LoraFile lora_file(const std::string & given) {
+    const size_t colon = given.rfind(':');
+    LoraFile lora = {given};
+    if (colon == std::string::npos || colon == 0) return lora;
+    std::string_view text = std::string_view(given).substr(colon + 1);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), lora.strength);
+    if (problem == std::errc() && end == text.data() + text.size() && std::isfinite(lora.strength))
+        return {given.substr(0, colon), lora.strength};
+    return {given};
+}
+
+void add_loras(CLI::App & app, std::vector<LoraFile> & loras) {
+    const auto take = [&loras](const std::vector<std::string> & all) {
+        for (const std::string & given : all) loras.push_back(lora_file(given));
+    };
+    app.add_option_function<std::vector<std::string>>(
+           "--lora", take, "merge this adapter before quantizing, with a strength (1); may be given again")
+        ->group(kGroup)
+        ->type_name("FILE[:X]")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->expected(1)
+        ->check(not_empty());
 }
 
 } // namespace
@@ -76,6 +104,7 @@ void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
     list(app, "--exclude", q.exclude, "layers that stay as they are");
     option(app, "--rules", q.rules,
            "a file of lines \"PATTERN = FORMAT\", \"PATTERN = FORMAT/GROUP\" or \"PATTERN = keep\"", "FILE");
+    add_loras(app, q.loras);
     const auto flag = [&](const char * flags, bool & value, const char * text) {
         app.add_flag(flags, value, text)->group(kGroup);
     };

@@ -9,9 +9,15 @@
 
 namespace cli {
 
+struct LoraFile {
+    std::string path;
+    float strength = 1;
+};
+
 struct QuantizeArguments {
     std::vector<std::string> more_models; // after the first -m
     std::string format, preset, include, exclude, rules, report;
+    std::vector<LoraFile> loras;
     int group = 0;
     double fail_above = 0, max_error = 0;
     uint64_t target_size = 0; // bytes

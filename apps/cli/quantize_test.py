@@ -82,10 +82,10 @@ class Quantize(unittest.TestCase):
         subprocess.run([sys.executable, MAKE, WORK], check=True)
         FloatKrea2(random.Random(5)).write(path("krea2.safetensors"), {"format": "pt", "title": "tiny"})
 
-    def picture(self, model):
+    def picture(self, model, more=""):
         name = os.path.splitext(model)[0] + ".png"
         done = run("--diffusion-model", model, "--llm", "tiny-qwen3-vl.gguf", "--vae", "tiny-wan-vae.safetensors", "-W",
-                   "64", "-H", "64", "--steps", "4", "--cfg-scale", "1", "-p", "a cat", "-o", name)
+                   "64", "-H", "64", "--steps", "4", "--cfg-scale", "1", "-p", "a cat" + more, "-o", name)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return pixels(name)
 
@@ -168,9 +168,10 @@ class Quantize(unittest.TestCase):
                      "krea2.safetensors/r.json: its folder cannot be made: Not a directory")
         self.refused(good + ["--format", "int8", "--report", "./krea2.safetensors"],
                      "--report ./krea2.safetensors: is a file that is read or written")
-        for option, what in (("--calibrate", "statistics of activations, which are not built yet"),
-                             ("--lora", "merging adapters, which is not built yet")):
-            self.refused(good + [option, "x"], "%s belongs to %s (sd-cli --help lists the options)" % (option, what))
+        self.refused(good + ["--calibrate", "x"], "--calibrate belongs to statistics of activations, which are not built "
+                     "yet (sd-cli --help lists the options)")
+        self.refused(good + ["--format", "int8", "--lora", "missing.safetensors:0.5"],
+                     "missing.safetensors: No such file or directory")
         self.refused(good + ["--format", "auto"],
                      "--format auto needs a budget (--target-size 7.5GiB or --max-error 0.03)")
         self.refused(good + ["--format", "auto", "--target-size", "small"],
@@ -196,6 +197,37 @@ class Quantize(unittest.TestCase):
             choice = json.load(handle)["choice"]
         self.assertTrue(0.03 < choice["error"] <= 0.05)
         self.assertGreater(psnr(self.picture("e.safetensors"), self.picture("krea2.safetensors")), 35)
+
+    def test_an_adapter_is_merged_as_a_picture_has_it(self):
+        rng, adapter = random.Random(11), tiny.Safetensors()
+        for module in ("blocks.0.attn.wq", "blocks.1.mlp.down", "blocks.0.mlp.up"):
+            n, k = {"wq": (128, 128), "down": (128, 256), "up": (256, 128)}[module.split(".")[-1]]
+            adapter.add("diffusion_model." + module + ".lora_A.weight", "F32", [4, k],
+                        tiny.f32(tiny.floats(rng, 4 * k, 0.3)))
+            adapter.add("diffusion_model." + module + ".lora_B.weight", "F32", [n, 4],
+                        tiny.f32(tiny.floats(rng, 4 * n, 0.3)))
+        adapter.add("diffusion_model.blocks.7.attn.wq.lora_A.weight", "F32", [4, 128], tiny.f32([0.5] * 512))
+        adapter.write(path("style.safetensors"), {})
+        done = quantize("-m", "krea2.safetensors", "-o", "merged.safetensors", "--format", "int8-convrot", "--lora",
+                        "style.safetensors:0.25", "--lora", path("style.safetensors") + ":-1e-1", "--lora",
+                        "style.safetensors", "--verify", "--report", "merged.json")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertIn("style.safetensors: 1 of 7 tensors match nothing in the models: "
+                      "diffusion_model.blocks.7.attn.wq.lora_A.weight", done.stderr.decode())
+        with open(path("merged.json"), encoding="utf-8") as handle:
+            adapters = json.load(handle)["adapters"]
+        self.assertEqual(sorted(a["strength"] for a in adapters), [struct.unpack("f", struct.pack("f", -0.1))[0], 1.25])
+        self.assertEqual([(a["changed"], a["tensors"], len(a["unmatched"])) for a in adapters], [(3, 7, 1)] * 2)
+        done = quantize("-m", "krea2.safetensors", "-o", "alone.safetensors", "--format", "int8-convrot")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        merged, without = self.picture("merged.safetensors"), self.picture("alone.safetensors")
+        added = self.picture("alone.safetensors", "<lora:style:1.15>")
+        self.assertGreater(psnr(merged, added), 40)
+        self.assertLess(psnr(merged, without), 30)
+        done = run("-M", "img_gen", "--diffusion-model", "krea2.safetensors", "--lora", "style.safetensors")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: --lora is for -M quantize; pictures take <lora:NAME:STRENGTH> in the prompt",
+                      done.stderr.decode())
 
     def test_an_error_above_the_limit_is_a_failure_with_the_file_there(self):
         done = quantize("-m", "krea2.safetensors", "-o", "f.safetensors", "--format", "w4a4", "--fail-above", "0.01")

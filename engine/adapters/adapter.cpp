@@ -104,17 +104,22 @@ std::string first_of(const std::vector<std::string> & names) {
     return text + (names.size() > kNamed ? ", ..." : "");
 }
 
-void tell(const std::string & path, float strength, const Adapter & adapter) {
-    size_t changes = 0;
-    for (const ModelChanges & part : adapter.changes) changes += part.size();
-    std::string value = std::to_string(strength);
+AdapterNote note_of(const AdapterUse & use, const Adapter & adapter) {
+    AdapterNote note = {use, 0, adapter.keys, adapter.unmatched};
+    for (const ModelChanges & part : adapter.changes) note.changed += part.size();
+    return note;
+}
+
+void tell(const AdapterNote & note) {
+    const std::string & path = note.use.path;
+    std::string value = std::to_string(note.use.strength);
     value.erase(value.find_last_not_of('0') + 1);
     if (value.ends_with('.')) value.pop_back();
-    log_info("adapter " + path + ": changes " + std::to_string(changes) + " tensors with the strength " +
+    log_info("adapter " + path + ": changes " + std::to_string(note.changed) + " tensors with the strength " +
              value);
-    if (adapter.unmatched.empty()) return;
-    log_warn(path + ": " + std::to_string(adapter.unmatched.size()) + " of " + std::to_string(adapter.keys) +
-             " tensors match nothing in the models: " + first_of(adapter.unmatched));
+    if (note.unmatched.empty()) return;
+    log_warn(path + ": " + std::to_string(note.unmatched.size()) + " of " + std::to_string(note.keys) +
+             " tensors match nothing in the models: " + first_of(note.unmatched));
 }
 
 } // namespace
@@ -136,11 +141,14 @@ Adapter read_adapter(const std::string & path, const AdapterTargets & targets) {
 }
 
 std::array<ModelChanges, kAdapterParts> read_adapters(const std::vector<AdapterUse> & uses,
-                                                      const AdapterTargets & targets) {
+                                                      const AdapterTargets & targets,
+                                                      std::vector<AdapterNote> * notes) {
     std::array<ModelChanges, kAdapterParts> all;
     for (const AdapterUse & use : uses) {
         Adapter adapter = read_adapter(use.path, targets);
-        tell(use.path, use.strength, adapter);
+        const AdapterNote note = note_of(use, adapter);
+        tell(note);
+        if (notes != nullptr) notes->push_back(note);
         if (use.strength == 0.0f) continue; // nothing is added, not even zeros
         for (size_t part = 0; part < kAdapterParts; ++part) {
             for (auto & [tensor, changes] : adapter.changes[part]) {

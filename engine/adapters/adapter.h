@@ -26,10 +26,19 @@ struct AdapterUse {
     float strength;
 };
 
+// What became of a file.
+struct AdapterNote {
+    AdapterUse use;
+    size_t changed = 0; // tensors of the models
+    size_t keys = 0;    // tensors of the file
+    std::vector<std::string> unmatched;
+};
+
 // The changes of all; files whose strength is 0 are checked and change nothing. Says for each what became of
-// it.
+// it, and adds that to `notes`, if there are any.
 std::array<ModelChanges, kAdapterParts> read_adapters(const std::vector<AdapterUse> & uses,
-                                                      const AdapterTargets & targets);
+                                                      const AdapterTargets & targets,
+                                                      std::vector<AdapterNote> * notes = nullptr);
 
 // Files that are there twice get the sum of their strengths. Sorted by path.
 std::vector<AdapterUse> combined(std::vector<AdapterUse> uses);

@@ -10,6 +10,23 @@ ModelPaths paths_of(const sd_model_files_t & files) {
     return {text_of(files.model), text_of(files.diffusion_model), text_of(files.llm), text_of(files.vae)};
 }
 
+std::vector<AdapterUse> adapter_uses(const sd_lora_t * loras, uint32_t count) {
+    std::vector<AdapterUse> uses;
+    for (uint32_t i = 0; loras != nullptr && i < count; ++i) {
+        const sd_lora_t & lora = loras[i];
+        if (text_of(lora.path).empty()) throw Error({"E_ARGUMENT", {}, {}, "an adapter has no path", {}});
+        if (lora.is_high_noise) {
+            throw Error({"E_ARGUMENT",
+                         lora.path,
+                         {},
+                         "is for the first stage of a model in two stages",
+                         "models here have one"});
+        }
+        uses.push_back({lora.path, lora.multiplier});
+    }
+    return uses;
+}
+
 QuantOptions quant_options(const sd_load_params_t & params) {
     QuantOptions options;
     options.assume_int8_group = params.assume_int8_group;

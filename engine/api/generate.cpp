@@ -73,7 +73,7 @@ Request request_of(const sd_ctx_t & ctx, const sd_img_gen_params_t & p) {
     Request r;
     r.prompt = text_of(p.prompt);
     r.negative_prompt = text_of(p.negative_prompt);
-    r.adapters = adapters_of(p);
+    r.adapters = adapter_uses(p.loras, p.lora_count);
     r.width = p.width;
     r.height = p.height;
     r.steps = s.sample_steps;

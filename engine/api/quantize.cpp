@@ -22,6 +22,7 @@ QuantizeRequest request_of(const sd_quantize_params_t & p) {
     request.verify = p.verify;
     request.budget = {p.target_size, p.max_error};
     request.scale_search = p.scale_search;
+    request.adapters = adapter_uses(p.loras, p.lora_count);
     request.fail_above = p.fail_above;
     request.threads = p.n_threads;
     return request;

@@ -79,7 +79,7 @@ std::optional<Choice> decide_formats(const Checkpoint & checkpoint, const QuantM
         if (request.scale_search) add_codebooks(checkpoint, layers, options);
         const auto measured = [](const ChosenLayer & l) { return l.candidates.size() > 1; };
         if (std::any_of(layers.begin(), layers.end(), measured))
-            measure(checkpoint, layers, options, &notes.open(identity_of(checkpoint, layers, options)));
+            measure(checkpoint, layers, options, &notes.open(identity_of(checkpoint, layers, request)));
     } catch (const Error & error) {
         if (error.parts().code == "E_CANCELLED") notes.keep();
         if (notes.kept().empty()) throw;

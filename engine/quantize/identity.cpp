@@ -2,6 +2,7 @@
 
 #include "quantize/digest.h"
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -14,18 +15,33 @@ namespace {
 // number.
 constexpr uint64_t kWritersVersion = 1;
 
-void add_file(Digest & digest, const OpenedFile & opened) {
-    const std::string & path = opened.file.path();
+// What the file is, without its folder.
+void add_file(Digest & digest, const std::string & path) {
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0)
         throw Error({"E_FILE", path, {}, std::string("cannot be read: ") + std::strerror(errno), {}});
     digest.text(std::filesystem::path(path).filename().string());
-    digest.number(opened.file.size());
+    digest.number(uint64_t(info.st_size));
     digest.number(uint64_t(info.st_mtim.tv_sec));
     digest.number(uint64_t(info.st_mtim.tv_nsec));
+}
+
+void add_input(Digest & digest, const OpenedFile & opened) {
+    add_file(digest, opened.file.path());
     for (const auto & [key, value] : opened.container.metadata) {
         digest.text(key);
         digest.text(value);
+    }
+}
+
+// What errors and bytes come from beside the layers.
+void add_request(Digest & digest, const QuantizeRequest & request) {
+    digest.number(kWritersVersion);
+    digest.number(request.allow_nonfinite ? 1 : 0);
+    digest.number(request.scale_search ? 1 : 0);
+    for (const AdapterUse & use : combined(request.adapters)) {
+        add_file(digest, use.path);
+        digest.number(std::bit_cast<uint32_t>(use.strength));
     }
 }
 
@@ -33,7 +49,7 @@ void add_file(Digest & digest, const OpenedFile & opened) {
 
 uint64_t digest_of(const Checkpoint & checkpoint) {
     Digest digest;
-    for (const OpenedFile & f : checkpoint.files()) add_file(digest, f);
+    for (const OpenedFile & f : checkpoint.files()) add_input(digest, f);
     for (const TensorInfo & t : checkpoint.tensors()) {
         digest.text(t.name);
         digest.text(checkpoint.stored_name(t));
@@ -50,11 +66,9 @@ uint64_t digest_of(const Checkpoint & checkpoint) {
 }
 
 JournalIdentity identity_of(const Checkpoint & checkpoint, const std::vector<ChosenLayer> & layers,
-                            const WriteOptions & options) {
+                            const QuantizeRequest & request) {
     Digest digest;
-    digest.number(kWritersVersion);
-    digest.number(options.allow_nonfinite ? 1 : 0);
-    digest.number(options.scale_search ? 1 : 0);
+    add_request(digest, request);
     for (const ChosenLayer & l : layers) {
         digest.text(l.name);
         for (const Candidate & c : l.candidates) {
@@ -67,11 +81,9 @@ JournalIdentity identity_of(const Checkpoint & checkpoint, const std::vector<Cho
 }
 
 JournalIdentity identity_of(const Checkpoint & checkpoint, const QuantizePlan & plan,
-                            const WriteOptions & options) {
+                            const QuantizeRequest & request) {
     Digest digest;
-    digest.number(kWritersVersion);
-    digest.number(options.allow_nonfinite ? 1 : 0);
-    digest.number(options.scale_search ? 1 : 0);
+    add_request(digest, request);
     digest.text(plan.start);
     for (const LayerPlan & layer : plan.layers) {
         digest.text(layer.name);

@@ -3,7 +3,7 @@
 
 #include "quantize/journal.h"
 #include "quantize/plan.h"
-#include "quantize/write.h"
+#include "quantize/quantize.h"
 
 namespace sd {
 
@@ -13,10 +13,10 @@ uint64_t digest_of(const Checkpoint & checkpoint);
 
 // Of layers with candidates, what their errors come from.
 JournalIdentity identity_of(const Checkpoint & checkpoint, const std::vector<ChosenLayer> & layers,
-                            const WriteOptions & options);
+                            const QuantizeRequest & request);
 
 // Of the plan everything that its bytes come from.
 JournalIdentity identity_of(const Checkpoint & checkpoint, const QuantizePlan & plan,
-                            const WriteOptions & options);
+                            const QuantizeRequest & request);
 
 } // namespace sd

@@ -10,12 +10,13 @@
 
 namespace sd {
 
-// A tensor that is copied.
+// A tensor that keeps its type.
 struct CopyPlan {
     std::string name; // in the new file
     const TensorInfo * source;
     uint64_t offset; // in the new file
     uint64_t bytes;
+    const std::vector<Change> * changes = nullptr; // of adapters; NULL: the bytes are the source's
 };
 
 // A layer with the places of its tensors in the new file; 0 where the format has none.

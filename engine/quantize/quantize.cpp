@@ -1,9 +1,11 @@
 #include "quantize/quantize.h"
 
 #include "base/log.h"
+#include "base/read_files.h"
 #include "convert/checks.h"
 #include "quantize/decide.h"
 #include "quantize/identity.h"
+#include "quantize/merge.h"
 #include "quantize/verify.h"
 
 #include <algorithm>
@@ -26,6 +28,11 @@ void check_request(const Checkpoint & checkpoint, const QuantizeRequest & reques
                      "layers in INT8 and INT4 formats are written to safetensors files",
                      "name the output *.safetensors"});
     refuse_input(checkpoint, request.output);
+    for (const AdapterUse & use : request.adapters) {
+        if (same_output(use.path, request.output))
+            throw Error(
+                {"E_ARGUMENT", request.output, {}, "is an adapter that is read", "choose another output"});
+    }
     check_output(request.output, request.replace);
     check_budget(request);
     if (!(request.fail_above >= 0))
@@ -139,17 +146,20 @@ QuantizeReport quantize(const Checkpoint & checkpoint, const QuantizeRequest & r
     const QuantModules quants = find_quant_modules(checkpoint, reading);
     log_warnings(checkpoint, quants);
     Selection selection = selected(checkpoint, quants, request);
+    const MergedAdapters adapters(checkpoint, quants, request.adapters);
+    adapters.attach(selection);
     MeasuredNotes notes(request.output);
     const std::optional<Choice> choice = decide_formats(checkpoint, quants, request, selection, notes);
     QuantizeReport report = start_report(checkpoint, request, selection);
+    report.adapters = adapters.notes();
     QuantizePlan plan;
     try {
         plan = plan_quantization(checkpoint, quants, selection, request.header_settings);
     } catch (const Error & error) {
         throw error.parts().file.empty() ? error.in_file(request.output) : error;
     }
-    PartFile out(request.output, request.replace, plan.bytes,
-                 identity_of(checkpoint, plan, options_of(request)));
+    adapters.attach(checkpoint, plan);
+    PartFile out(request.output, request.replace, plan.bytes, identity_of(checkpoint, plan, request));
     if (!out.found().empty()) log_info("going on with " + out.path());
     uint64_t done = 0;
     try {

@@ -4,6 +4,7 @@
 // of threads and any instruction set, and there whole or not at all.
 #pragma once
 
+#include "adapters/adapter.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/comfy_quant/quant_module.h"
 #include "quantize/choice.h"
@@ -12,6 +13,7 @@
 #include "quantize/write.h"
 
 #include <string>
+#include <vector>
 
 namespace sd {
 
@@ -25,8 +27,9 @@ struct QuantizeRequest {
     bool verify = false;          // read the file again, and compare all of it with the input
     bool scale_search = false; // see EncodeOptions; w4a8 layers with heavy tails may get levels of their own
     Budget budget;             // of the format "auto"
-    double fail_above = 0;     // a relative error that no layer may exceed; 0: any is fine
-    int threads = 0;           // below 1: one for each core the process may use
+    std::vector<AdapterUse> adapters; // that become part of the weights
+    double fail_above = 0;            // a relative error that no layer may exceed; 0: any is fine
+    int threads = 0;                  // below 1: one for each core the process may use
     // Bytes of the output so far and in all, from any of the threads, one call at a time: while "quantizing",
     // "verifying", and before and after "saving". False: stop, with an Error E_CANCELLED; when all is saved
     // it is too late for that. May be empty.

@@ -27,6 +27,17 @@ Json layer_json(const QuantizedLayer & l) {
     return out;
 }
 
+Json adapters_json(const std::vector<AdapterNote> & adapters) {
+    Json out = Json::array();
+    for (const AdapterNote & a : adapters)
+        out.push_back({{"path", a.use.path},
+                       {"strength", number(double(a.use.strength))},
+                       {"changed", a.changed},
+                       {"tensors", a.keys},
+                       {"unmatched", a.unmatched}});
+    return out;
+}
+
 Json choice_json(const Choice & choice) {
     Json layers = Json::array();
     for (const Choice::Layer & l : choice.layers) {
@@ -96,6 +107,7 @@ std::string report_json(const QuantizeReport & report) {
                 {"kept", kept},
                 {"warnings", report.warnings}};
     if (report.scale_search) out["scale_search"] = true;
+    if (!report.adapters.empty()) out["adapters"] = adapters_json(report.adapters);
     if (report.choice) out["choice"] = choice_json(*report.choice);
     if (report.fail_above > 0) out["fail_above"] = report.fail_above;
     if (report.problem) {

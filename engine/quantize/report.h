@@ -1,6 +1,7 @@
 // What quantizing did to each layer, for people and for programs.
 #pragma once
 
+#include "adapters/adapter.h"
 #include "base/error.h"
 #include "quantize/choice.h"
 #include "quantize/rules.h"
@@ -46,7 +47,8 @@ struct QuantizeReport {
     double error = 0; // of all quantized weights together
     double fail_above = 0;
     bool scale_search = false;
-    std::optional<Choice> choice; // of the format "auto"
+    std::vector<AdapterNote> adapters; // that were merged before anything was quantized
+    std::optional<Choice> choice;      // of the format "auto"
     std::optional<Error> problem;
 
     std::vector<const QuantizedLayer *> worst(size_t most) const; // largest errors first

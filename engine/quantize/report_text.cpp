@@ -43,6 +43,18 @@ std::string sizes(const QuantizeReport & report) {
     return text + "\n";
 }
 
+std::string adapters(const QuantizeReport & report) {
+    std::string text;
+    for (const AdapterNote & a : report.adapters) {
+        text += "merged " + printable(a.use.path, 400) +
+                format(" with the strength %g: %zu tensors changed", double(a.use.strength), a.changed);
+        if (!a.unmatched.empty())
+            text += format(", %zu of its %zu match nothing", a.unmatched.size(), a.keys);
+        text += "\n";
+    }
+    return text;
+}
+
 struct Group {
     size_t layers = 0;
     uint64_t before = 0, after = 0;
@@ -131,7 +143,7 @@ std::string bins(const QuantizeReport & report) {
 std::string report_text(const QuantizeReport & report) {
     std::string text = sizes(report);
     for (const std::string & preset : report.presets) text += "preset for " + printable(preset) + "\n";
-    text += formats(report) + choice(report) + kept(report) + worst(report) + bins(report);
+    text += adapters(report) + formats(report) + choice(report) + kept(report) + worst(report) + bins(report);
     const auto verified = [](const QuantizedLayer & l) { return l.verified.has_value(); };
     if (std::any_of(report.layers.begin(), report.layers.end(), verified))
         text += "\nverified: the file was read again, and holds what this report says\n";

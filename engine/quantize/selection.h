@@ -1,6 +1,7 @@
 // Which layers of a checkpoint are quantized, and how.
 #pragma once
 
+#include "adapters/change.h"
 #include "checkpoint/checkpoint.h"
 #include "quantize/codebook.h"
 #include "quantize/row_kernels.h"
@@ -43,6 +44,7 @@ struct ChosenLayer {
     // Among which `format`, `group` and `book` are chosen before anything is planned; fewer than two: they
     // are.
     std::vector<Candidate> candidates = {};
+    const std::vector<Change> * changes = nullptr; // of adapters, to the values; NULL: none
 };
 
 // A matrix that stays as it is.

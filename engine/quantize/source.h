@@ -1,13 +1,15 @@
-// The values of a layer before it is quantized.
+// What a new file is made of: the values of layers before they are quantized, and the bytes of copies. Both
+// with what adapters change.
 #pragma once
 
 #include "checkpoint/values/dequantize.h"
 #include "quantize/encode.h"
-#include "quantize/selection.h"
+#include "quantize/plan.h"
 
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace sd {
 
@@ -33,5 +35,18 @@ class LayerSource {
     std::once_flag opened_;
     std::optional<Dequantizer> dequantizer_;
 };
+
+// Elements of a copy that are read at once. Of tensors with strides all, see above; of changed ones whole
+// rows.
+int64_t copy_piece(const CopyPlan & copy);
+
+// Elements [first, first + count) of a copy, in whole pieces, as the new file has them. scratch: memory to
+// use.
+void read_copy(const Checkpoint & checkpoint, const CopyPlan & copy, int64_t first, int64_t count,
+               std::vector<float> & scratch, std::byte * out);
+
+// The same of a stored tensor; without strides, or all of them.
+void read_elements(const Checkpoint & checkpoint, const TensorInfo & tensor, int64_t first, int64_t count,
+                   std::byte * out);
 
 } // namespace sd

@@ -2,7 +2,6 @@
 
 #include "checkpoint/values/dequantize.h"
 #include "checkpoint/values/floats.h"
-#include "checkpoint/values/read_values.h"
 #include "quantize/source.h"
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 namespace sd {
 namespace {
 
-constexpr int64_t kPiece = int64_t(1) << 20;
 // Of errors that are the same: rotating back rounds once more.
 constexpr double kSame = 1e-3, kRounding = 1e-6;
 
@@ -60,17 +58,17 @@ class Verifier {
         const TensorInfo * to = written_.find(table_name(copy.name, Component::model));
         if (to == nullptr || to->type != from.type || to->shape != from.shape)
             fail(copy.name, "is not there as it was written");
-        const int64_t length = row_length(from), rows = length == 0 ? 0 : row_count(from);
-        // Rows with strides are read all at once, as for writing.
-        const int64_t each = from.strides.empty()
-                                 ? std::max<int64_t>(1, kPiece / std::max<int64_t>(1, length))
-                                 : std::max<int64_t>(1, rows);
-        in_parallel((rows + each - 1) / each, options_.threads, [&](int64_t i) {
-            const RowRange range = {i * each, std::min(each, rows - i * each)};
-            std::vector<std::byte> a(run_bytes(from.type, range.count * length)), b(a.size());
-            read_stored(checkpoint_, from, range, a.data(), {.threads = 1});
-            read_stored(written_, *to, range, b.data(), {.threads = 1});
-            if (a != b) fail(copy.name, "has other bytes than the tensor it is a copy of");
+        const int64_t all = from.elements(), each = copy_piece(copy);
+        in_parallel((all + each - 1) / each, options_.threads, [&](int64_t i) {
+            const int64_t first = i * each, count = std::min(each, all - first);
+            std::vector<float> scratch;
+            std::vector<std::byte> a(run_bytes(from.type, count)), b(a.size());
+            read_copy(checkpoint_, copy, first, count, scratch, a.data());
+            read_elements(written_, *to, first, count, b.data());
+            if (a != b)
+                fail(copy.name, copy.changes == nullptr
+                                    ? "has other bytes than the tensor it is a copy of"
+                                    : "has other bytes than the tensor and what adapters add to it");
             done(a.size());
         });
     }

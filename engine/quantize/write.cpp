@@ -2,7 +2,6 @@
 
 #include "base/parallel.h"
 #include "checkpoint/values/floats.h"
-#include "checkpoint/values/read_values.h"
 #include "quantize/bench.h"
 #include "quantize/source.h"
 
@@ -17,8 +16,6 @@
 
 namespace sd {
 namespace {
-
-constexpr int64_t kPiece = int64_t(1) << 20; // elements of a copy
 
 // Elements of a copy or rows of a layer.
 struct Piece {
@@ -106,9 +103,9 @@ class Writer {
     void add_pieces(int64_t item) {
         int64_t all, each;
         if (item >= 0) {
-            const TensorInfo & t = *plan_.copies[size_t(item)].source;
-            all = t.elements();
-            each = t.strides.empty() ? kPiece : std::max<int64_t>(1, all);
+            const CopyPlan & copy = plan_.copies[size_t(item)];
+            all = copy.source->elements();
+            each = copy_piece(copy);
         } else {
             all = plan_.layers[size_t(-1 - item)].layer->n;
             each = sources_[size_t(-1 - item)].piece_rows();
@@ -118,17 +115,11 @@ class Writer {
 
     void copy(const Piece & piece, Bench & bench) const {
         const CopyPlan & plan = plan_.copies[size_t(piece.item)];
-        TensorInfo part = *plan.source;
-        const size_t bytes = run_bytes(part.type, piece.count);
-        const uint64_t before = run_bytes(part.type, piece.begin);
-        if (part.strides.empty()) {
-            part.shape = {piece.count};
-            part.offset += before;
-            part.bytes = bytes;
-        }
-        bench.bytes.resize(bytes);
-        read_stored(checkpoint_, part, {}, bench.bytes.data(), {.threads = 1});
-        out_.write_at(plan.offset + before, bench.bytes.data(), bytes);
+        const StoredType type = plan.source->type;
+        const uint64_t before = run_bytes(type, piece.begin);
+        bench.bytes.resize(run_bytes(type, piece.count));
+        read_copy(checkpoint_, plan, piece.begin, piece.count, bench.rows, bench.bytes.data());
+        out_.write_at(plan.offset + before, bench.bytes.data(), bench.bytes.size());
     }
 
     void encode(const Piece & piece, Bench & bench, LayerResult & result) {
