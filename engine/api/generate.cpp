@@ -51,23 +51,6 @@ std::optional<Picture> picture_of(const sd_image_t & image, uint32_t least_chann
     return Picture{int(image.width), int(image.height), int(image.channel), {image.data, image.data + bytes}};
 }
 
-std::vector<AdapterUse> adapters_of(const sd_img_gen_params_t & p) {
-    std::vector<AdapterUse> uses;
-    for (uint32_t i = 0; p.loras != nullptr && i < p.lora_count; ++i) {
-        const sd_lora_t & lora = p.loras[i];
-        if (text_of(lora.path).empty()) throw Error({"E_ARGUMENT", {}, {}, "an adapter has no path", {}});
-        if (lora.is_high_noise) {
-            throw Error({"E_ARGUMENT",
-                         lora.path,
-                         {},
-                         "is for the first stage of a model in two stages",
-                         "models here have one"});
-        }
-        uses.push_back({lora.path, lora.multiplier});
-    }
-    return uses;
-}
-
 Request request_of(const sd_ctx_t & ctx, const sd_img_gen_params_t & p) {
     const sd_sample_params_t & s = p.sample_params;
     Request r;
