@@ -105,6 +105,9 @@ void add_picture_options(CLI::App & app, Arguments & a) {
     Group g(app, "The picture");
     g.option("-p,--prompt", a.prompt, "what to show; (x:1.3) weighs words", "TEXT");
     g.option("--prompt-file", a.prompt_file, "the prompt from a file, UTF-8", "FILE");
+    g.option("--prompts", a.prompts, "many prompts from a file, one in each line, instead of --prompt",
+             "FILE")
+        ->check(not_empty());
     g.option("-n,--negative-prompt", a.negative_prompt, "what not to show; used when --cfg-scale is not 1",
              "TEXT");
     g.option("--negative-prompt-file", a.negative_prompt_file, "the same from a file", "FILE");
@@ -172,6 +175,7 @@ void add_output_options(CLI::App & app, Arguments & a) {
              "-M convert: .safetensors or .gguf (output.gguf)",
              "FILE")
         ->check(not_empty());
+    g.option("--grid", a.grid, "all pictures on one sheet, too", "FILE")->check(not_empty());
     g.option("--output-begin-idx", a.output_begin_idx, "number of the first picture (0)", "N")
         ->check(whole_number(-1, kMostIndex));
     g.flag("--disable-image-metadata", a.disable_image_metadata,

@@ -26,7 +26,7 @@ struct Arguments {
     std::string lora_model_dir = ".", lora_apply_mode = "auto";
 
     // The picture
-    std::string prompt, negative_prompt, prompt_file, negative_prompt_file;
+    std::string prompt, negative_prompt, prompt_file, negative_prompt_file, prompts;
     int width = 0, height = 0; // 0: not given
     int64_t seed = 42;
     int batch_count = 1, threads = -1;
@@ -44,8 +44,8 @@ struct Arguments {
     float vae_tile_overlap = 0.5f;
 
     // Output
-    std::string output = "output.png", preview = "none", preview_path = "preview.png", dump_tensors, explain,
-                trace;
+    std::string output = "output.png", grid, preview = "none", preview_path = "preview.png", dump_tensors,
+                explain, trace;
     int output_begin_idx = -1, preview_interval = 1;
     bool disable_image_metadata = false, check_nan = false;
 

@@ -7,7 +7,6 @@
 #include "apps/cli/interrupt.h"
 #include "apps/cli/model_advice.h"
 #include "apps/cli/modes.h"
-#include "apps/cli/prompt_list.h"
 #include "apps/cli/requests.h"
 #include "stable-diffusion.h"
 
@@ -68,22 +67,12 @@ Arguments second_of(const Arguments & a) {
 std::string name_of(const Arguments & a) { return a.diffusion_model.empty() ? a.model : a.diffusion_model; }
 
 // "" or why nothing can be compared.
-std::string problem_of(const Arguments & a, std::vector<std::string> & prompts, Inputs & in) {
+std::string problem_of(const Arguments & a, Inputs & in) {
     const CompareArguments & c = a.compare;
     if (c.model.empty() && c.diffusion_model.empty() && c.llm.empty() && c.vae.empty())
         return "no second model is given (--compare-model FILE or --compare-diffusion-model FILE)";
-    if (!c.prompts.empty() && !(a.prompt.empty() && a.prompt_file.empty()))
-        return "--prompts and --prompt exclude each other";
     std::string error;
-    if (!load_inputs(a, in, error)) return error;
-    prompts = {in.prompt};
-    if (c.prompts.empty()) return {};
-    if (!read_prompts(c.prompts, prompts, error)) return error;
-    for (const std::string & prompt : prompts) {
-        if (!a.lora_model_dir.empty() && prompt.find("<lora:") != std::string::npos)
-            return c.prompts + ": adapters (<lora:...>) can be in --prompt only";
-    }
-    return {};
+    return load_inputs(a, in, error) ? "" : error;
 }
 
 // The same before hours of work: whether the results can be written.
@@ -92,7 +81,7 @@ std::string problem_of_outputs(const Arguments & a, const Inputs & in, size_t ro
     const std::string &report = a.quantize.report, sheet = with_image_ending(a.output);
     for (const std::string & read :
          {a.model, a.diffusion_model, a.llm, a.vae, a.tokenizer, c.model, c.diffusion_model, c.llm, c.vae,
-          c.prompts, a.prompt_file, a.negative_prompt_file, a.init_image, a.mask}) {
+          a.prompts, a.prompt_file, a.negative_prompt_file, a.init_image, a.mask}) {
         for (const std::string & written : {sheet, report}) {
             if (!read.empty() && !written.empty() && same_file(written, read))
                 return written + ": would be written over, but it is also used for something else";
@@ -116,13 +105,11 @@ int failed(const std::string & error) {
 }
 
 // All pictures of one model; the exit status.
-int render(const Arguments & a, sd_ctx_t * ctx, Inputs & in, const std::vector<std::string> & prompts,
-           std::vector<Picture> & pictures) {
+int render(const Arguments & a, sd_ctx_t * ctx, Inputs & in, std::vector<Picture> & pictures) {
     const Interrupt interrupt(ctx);
-    for (const std::string & prompt : prompts) {
-        in.prompt = prompt;
-        const sd_img_gen_params_t p = params_of(a, in);
-        Job job = {pictures, prompt};
+    for (const Prompt & prompt : in.prompts) {
+        const sd_img_gen_params_t p = params_of(a, in, prompt);
+        Job job = {pictures, prompt.given};
         const sd_gen_callbacks_t callbacks = {progress, take, nullptr, &job};
         const bool made = generate_image(ctx, &p, &callbacks, nullptr, nullptr);
         job.bar.end();
@@ -193,9 +180,8 @@ int report(const Arguments & a, const Arguments & b, const std::vector<Picture> 
 
 int run_compare(const Arguments & given) {
     Arguments a = given;
-    std::vector<std::string> prompts;
     Inputs in;
-    const std::string problem = problem_of(a, prompts, in);
+    const std::string problem = problem_of(a, in);
     if (!problem.empty()) return failed(problem);
     std::vector<Picture> pictures[2];
     for (int i = 0; i < 2; ++i) {
@@ -219,11 +205,11 @@ int run_compare(const Arguments & given) {
             sd_get_model_advice(ctx.get(), &advice);
             const std::string taken = take_advice(advice, a, in);
             if (!taken.empty()) print_note(taken);
-            const std::string cannot = problem_of_outputs(a, in, prompts.size() * size_t(a.batch_count));
+            const std::string cannot = problem_of_outputs(a, in, in.prompts.size() * size_t(a.batch_count));
             if (!cannot.empty()) return failed(cannot);
         }
         print_note("pictures of " + name_of(model));
-        const int status = render(a, ctx.get(), in, prompts, pictures[i]);
+        const int status = render(a, ctx.get(), in, pictures[i]);
         if (status != 0) return status;
     }
     return report(a, second_of(a), pictures[0], pictures[1]);

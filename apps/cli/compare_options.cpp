@@ -15,7 +15,6 @@ void add_compare_options(CLI::App & app, CompareArguments & c) {
     option("--compare-diffusion-model", c.diffusion_model, "the second model's --diffusion-model");
     option("--compare-llm", c.llm, "the second model's --llm");
     option("--compare-vae", c.vae, "the second model's --vae");
-    option("--prompts", c.prompts, "prompts, one in each line, instead of --prompt");
 }
 
 } // namespace cli

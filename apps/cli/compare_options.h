@@ -9,7 +9,6 @@ namespace cli {
 
 struct CompareArguments {
     std::string model, diffusion_model, llm, vae; // of the second model
-    std::string prompts;
 };
 
 void add_compare_options(CLI::App & app, CompareArguments & c);

@@ -1,5 +1,8 @@
+#include "apps/cli/bundled_model.h"
+#include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/generation_data.h"
+#include "apps/cli/image/contact_sheet.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/inputs.h"
 #include "apps/cli/interrupt.h"
@@ -20,17 +23,23 @@ namespace {
 // What callbacks work with. None of them throws: an exception must not pass through the engine's C functions.
 struct Job {
     const Arguments & a;
-    const Generation & generation;
+    const Inputs & in;
+    int pictures;               // in all
+    ContactSheet * grid;        // NULL: none is asked for
+    size_t prompt = 0;          // which one's pictures are made
+    Generation generation = {}; // of them
     int saved = 0, failed = 0;
     bool preview_failed = false;
-    Progress progress;
+    Progress progress = {};
 };
 
 void save(int index, int64_t seed, const sd_image_t * image, void * data) {
     Job & job = *static_cast<Job *>(data);
     const Arguments & a = job.a;
-    const std::string path = output_name(a.output, index, a.batch_count, a.output_begin_idx);
+    const int number = int(job.prompt) * a.batch_count + index;
+    const std::string path = output_name(a.output, number, job.pictures, a.output_begin_idx);
     const std::string text = a.disable_image_metadata ? "" : generation_text(a, job.generation, seed);
+    if (job.grid != nullptr) job.grid->put(size_t(number), *image);
     std::string error;
     if (write_image(path, *image, text, error)) {
         ++job.saved;
@@ -67,27 +76,51 @@ int status_of(const Job & job, bool made) {
     if (made) return job.failed == 0 ? 0 : 1;
     const std::string error = sd_last_error();
     if (Interrupt::signal() == 0) return fail(error);
-    print_error("interrupted; " + std::to_string(job.saved) + " of " + std::to_string(job.a.batch_count) +
+    print_error("interrupted; " + std::to_string(job.saved) + " of " + std::to_string(job.pictures) +
                 " pictures are saved");
     return Interrupt::exit_status();
 }
 
-int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
-    const Generation generation = {in.prompt,
-                                   in.negative_prompt,
-                                   in.width,
-                                   in.height,
-                                   sd_resolve_sampler(a.sampling_method.c_str()),
-                                   sd_resolve_scheduler(a.sampling_method.c_str(), a.scheduler.c_str()),
-                                   in.given_prompt,
-                                   in.loras};
-    Job job = {a, generation, 0, 0, false, {}};
-    const sd_img_gen_params_t p = params_of(a, in);
+Generation generation_of(const Arguments & a, const Inputs & in, const Prompt & prompt) {
+    return {prompt.text,
+            in.negative_prompt,
+            in.width,
+            in.height,
+            sd_resolve_sampler(a.sampling_method.c_str()),
+            sd_resolve_scheduler(a.sampling_method.c_str(), a.scheduler.c_str()),
+            prompt.given,
+            prompt.loras};
+}
+
+int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in, ContactSheet * grid) {
+    Job job = {a, in, picture_count(a, in), grid};
     const sd_gen_callbacks_t callbacks = {progress, save, a.preview == "none" ? nullptr : preview, &job};
     const Interrupt interrupt(ctx);
-    const bool made = generate_image(ctx, &p, &callbacks, nullptr, nullptr);
-    job.progress.end();
-    return status_of(job, made);
+    for (const Prompt & prompt : in.prompts) {
+        job.generation = generation_of(a, in, prompt);
+        if (in.prompts.size() > 1) print_note("prompt " + quoted(prompt.given));
+        const sd_img_gen_params_t p = params_of(a, in, prompt);
+        const bool made = generate_image(ctx, &p, &callbacks, nullptr, nullptr);
+        job.progress.end();
+        if (!made) return status_of(job, false);
+        ++job.prompt;
+    }
+    return status_of(job, true);
+}
+
+int generate_with_grid(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
+    if (a.grid.empty()) return generate(a, ctx, in, nullptr);
+    ContactSheet grid(uint32_t(in.width), uint32_t(in.height), size_t(picture_count(a, in)));
+    const int status = generate(a, ctx, in, &grid);
+    if (status != 0) return status;
+    Image image = grid.image();
+    const std::string path = with_image_ending(a.grid);
+    std::string error;
+    if (!write_image(path, {image.width, image.height, image.channels, image.pixels.data()}, "", error))
+        return fail(error);
+    print_note("saved " + path + ": all " + std::to_string(picture_count(a, in)) + ", " +
+               std::to_string(ContactSheet::columns_of(size_t(picture_count(a, in)))) + " in a row");
+    return 0;
 }
 
 } // namespace
@@ -96,6 +129,8 @@ int run_generate(const Arguments & given) {
     Arguments a = given;
     Inputs in;
     std::string error;
+    const std::string bundled = use_bundled_model(a);
+    if (!bundled.empty()) print_note(bundled);
     if (!load_inputs(a, in, error)) return fail(error);
     const sd_ctx_params_t c = context_params_of(a);
     const std::unique_ptr<sd_ctx_t, decltype(&free_sd_ctx)> ctx(new_sd_ctx(&c), free_sd_ctx);
@@ -110,7 +145,7 @@ int run_generate(const Arguments & given) {
     if (!check_outputs(a, in, is_model_file, error)) return fail(error);
     for (const std::string & line : without_effect(a)) print_warning(line);
     if (!a.trace.empty() && !sd_trace_begin(a.trace.c_str())) return fail(sd_last_error());
-    const int status = generate(a, ctx.get(), in);
+    const int status = generate_with_grid(a, ctx.get(), in);
     if (!a.trace.empty() && !sd_trace_end()) return fail(sd_last_error());
     return status;
 }

@@ -1,15 +1,17 @@
 #include "apps/cli/inputs.h"
 
+#include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/image/image_fit.h"
+#include "apps/cli/prompt_list.h"
 #include "apps/cli/read_file.h"
 
 namespace cli {
 namespace {
 
-bool load_prompt(const char * option, const std::string & given, const std::string & file,
-                 std::string & prompt, std::string & error) {
+bool load_text(const char * option, const std::string & given, const std::string & file, std::string & prompt,
+               std::string & error) {
     if (!file.empty() && !given.empty()) {
         error = std::string(option) + " and " + option + "-file exclude each other";
         return false;
@@ -19,13 +21,34 @@ bool load_prompt(const char * option, const std::string & given, const std::stri
     return check_prompt(option, prompt, error);
 }
 
+// One prompt, or those of a list.
+bool load_prompts(const Arguments & a, Inputs & in, std::string & error) {
+    std::vector<std::string> list(1);
+    if (a.prompts.empty()) {
+        if (!load_text("--prompt", a.prompt, a.prompt_file, list[0], error)) return false;
+    } else if (!a.prompt.empty() || !a.prompt_file.empty()) {
+        error = std::string("--prompts and ") + (a.prompt.empty() ? "--prompt-file" : "--prompt") +
+                " exclude each other";
+        return false;
+    } else if (!read_prompts(a.prompts, list, error)) {
+        return false;
+    }
+    in.prompts.clear();
+    for (const std::string & text : list) in.prompts.push_back({text, text, {}});
+    return true;
+}
+
 // An empty folder means that prompts have no adapters; their tags are words then.
 bool take_adapters(const Arguments & a, Inputs & in, std::string & error) {
-    in.given_prompt = in.prompt;
     if (a.lora_model_dir.empty()) return true;
     if (in.negative_prompt.find("<lora:") != std::string::npos)
         print_warning("<lora:...> in the negative prompt is no adapter but words");
-    return take_lora_tags(a.lora_model_dir, in.prompt, in.loras, error);
+    for (Prompt & prompt : in.prompts) {
+        if (take_lora_tags(a.lora_model_dir, prompt.text, prompt.loras, error)) continue;
+        if (in.prompts.size() > 1) error = cli::quoted(prompt.given) + ": " + error;
+        return false;
+    }
+    return true;
 }
 
 Image fitted(const Image & image, int width, int height) {
@@ -63,9 +86,9 @@ bool load_pictures(const Arguments & a, Inputs & in, std::string & error) {
 bool load_inputs(const Arguments & a, Inputs & in, std::string & error) {
     if (a.width != 0) in.width = a.width;
     if (a.height != 0) in.height = a.height;
-    return load_prompt("--prompt", a.prompt, a.prompt_file, in.prompt, error) &&
-           load_prompt("--negative-prompt", a.negative_prompt, a.negative_prompt_file, in.negative_prompt,
-                       error) &&
+    return load_prompts(a, in, error) &&
+           load_text("--negative-prompt", a.negative_prompt, a.negative_prompt_file, in.negative_prompt,
+                     error) &&
            take_adapters(a, in, error) && load_pictures(a, in, error);
 }
 

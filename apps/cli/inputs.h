@@ -11,11 +11,16 @@
 
 namespace cli {
 
-struct Inputs {
-    std::string prompt, negative_prompt;
-    std::string given_prompt; // with the tags of adapters
+struct Prompt {
+    std::string text;  // without the tags of adapters
+    std::string given; // with them
     std::vector<Lora> loras;
-    std::vector<sd_lora_t> lora_params; // the same for the engine; see params_of
+};
+
+struct Inputs {
+    std::vector<Prompt> prompts = {Prompt()}; // at least one
+    std::string negative_prompt;
+    std::vector<sd_lora_t> lora_params; // of one prompt, for the engine; see params_of
     Image init, mask;                   // empty: none; 3 channels and 1, of this size:
     int width = 512, height = 512;
 };

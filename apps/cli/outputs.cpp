@@ -1,6 +1,7 @@
 #include "apps/cli/outputs.h"
 
 #include "apps/cli/atomic_file.h"
+#include "apps/cli/image/contact_sheet.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/output_name.h"
 
@@ -29,29 +30,67 @@ std::string key_of(const std::string & path) {
     return (problem ? whole.lexically_normal() : real).string();
 }
 
-std::vector<std::string> pictures_of(const Arguments & a) {
+std::vector<std::string> pictures_of(const Arguments & a, const Inputs & in) {
     std::vector<std::string> names;
-    for (int i = 0; i < a.batch_count; ++i)
-        names.push_back(output_name(a.output, i, a.batch_count, a.output_begin_idx));
+    const int count = picture_count(a, in);
+    for (int i = 0; i < count; ++i) names.push_back(output_name(a.output, i, count, a.output_begin_idx));
     return names;
+}
+
+// What single pictures or prompts leave, and many would write over each other.
+bool check_count(const Arguments & a, const Inputs & in, std::string & error) {
+    constexpr int kMost = 10'000;
+    if (picture_count(a, in) > kMost) {
+        error = a.prompts + ": these prompts make " + std::to_string(picture_count(a, in)) +
+                " pictures, more than " + std::to_string(kMost);
+        return false;
+    }
+    if (in.prompts.size() == 1) return true;
+    const std::pair<const char *, const std::string &> of_one[] = {{"--dump-tensors", a.dump_tensors},
+                                                                   {"--explain", a.explain}};
+    for (const auto & [name, given] : of_one) {
+        if (given.empty()) continue;
+        error =
+            std::string(name) + " is for one prompt, and --prompts has " + std::to_string(in.prompts.size());
+        return false;
+    }
+    return true;
+}
+
+bool check_grid(const Arguments & a, const Inputs & in, std::string & error) {
+    if (a.grid.empty()) return true;
+    constexpr uint64_t kMostBytes = uint64_t(2) << 30;
+    const auto count = size_t(picture_count(a, in));
+    const uint64_t width = ContactSheet::width_of(uint32_t(in.width), count),
+                   height = ContactSheet::height_of(uint32_t(in.height), count);
+    if (width * height * 3 > kMostBytes) {
+        error = "--grid: " + std::to_string(count) + " pictures of this size are more than a sheet can hold";
+        return false;
+    }
+    return can_write_image(with_image_ending(a.grid), uint32_t(width), uint32_t(height), error);
 }
 
 } // namespace
 
+int picture_count(const Arguments & a, const Inputs & in) { return a.batch_count * int(in.prompts.size()); }
+
 bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
                     std::string & error) {
-    std::vector<std::string> inputs = {a.model, a.diffusion_model, a.llm,
-                                       a.vae,   a.tokenizer,       a.init_image,
-                                       a.mask,  a.prompt_file,     a.negative_prompt_file};
-    for (const Lora & lora : in.loras) inputs.push_back(lora.path);
+    std::vector<std::string> inputs = {
+        a.model,       a.diffusion_model,      a.llm,    a.vae, a.tokenizer, a.init_image, a.mask,
+        a.prompt_file, a.negative_prompt_file, a.prompts};
+    for (const Prompt & prompt : in.prompts) {
+        for (const Lora & lora : prompt.loras) inputs.push_back(lora.path);
+    }
     std::set<std::string> taken;
     for (const std::string & input : inputs) {
         if (!input.empty()) taken.insert(key_of(input));
     }
-    std::vector<std::string> outputs = pictures_of(a);
+    std::vector<std::string> outputs = pictures_of(a, in);
     for (const std::string & output : {a.dump_tensors, a.explain, a.trace}) {
         if (!output.empty()) outputs.push_back(output);
     }
+    if (!a.grid.empty()) outputs.push_back(with_image_ending(a.grid));
     if (a.preview != "none") outputs.push_back(with_image_ending(a.preview_path));
     for (const std::string & output : outputs) {
         const std::string key = key_of(output);
@@ -69,9 +108,9 @@ bool check_outputs(const Arguments & a, const Inputs & in, const IsModelFile & i
         error = a.output + ": is a folder (name a file in it)";
         return false;
     }
-    if (!check_distinct(a, in, is_model_file, error)) return false;
+    if (!check_count(a, in, error) || !check_distinct(a, in, is_model_file, error)) return false;
     std::set<std::string> folders;
-    for (const std::string & path : pictures_of(a)) {
+    for (const std::string & path : pictures_of(a, in)) {
         // One of each folder; in a batch of thousands that is enough.
         if (!folders.insert(path.substr(0, path.rfind('/') + 1)).second) continue;
         if (!can_write_image(path, uint32_t(in.width), uint32_t(in.height), error)) return false;
@@ -79,7 +118,7 @@ bool check_outputs(const Arguments & a, const Inputs & in, const IsModelFile & i
     for (const std::string & path : {a.dump_tensors, a.explain, a.trace}) {
         if (!path.empty() && !can_write_file(path, error)) return false;
     }
-    return true;
+    return check_grid(a, in, error);
 }
 
 } // namespace cli

@@ -12,7 +12,10 @@ namespace cli {
 // Whether a path is one of the files that the model is read from, which only the engine knows.
 using IsModelFile = std::function<bool(const std::string &)>;
 
-// Nothing is written over what is read, and nothing over another result: all pictures of a batch, previews,
+// Of all prompts; below 2^31, as neither options nor lists are long enough for more.
+int picture_count(const Arguments & a, const Inputs & in);
+
+// Nothing is written over what is read, and nothing over another result: all pictures, the grid, previews,
 // tensors, explanation and trace. Links are followed. False with one line in `error`.
 bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
                     std::string & error);

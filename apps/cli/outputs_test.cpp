@@ -42,11 +42,11 @@ TEST_F(Outputs, of_a_batch_are_all_looked_at) {
 }
 
 TEST_F(Outputs, are_no_adapters_and_no_files_that_only_the_engine_knows) {
-    in.loras = {{put("style_1.png", "a"), 1.0f}};
+    in.prompts[0].loras = {{put("style_1.png", "a"), 1.0f}};
     a.output = path("style.png");
     a.batch_count = 2;
     EXPECT_EQ(refused(), "style_1.png");
-    in.loras.clear();
+    in.prompts[0].loras.clear();
     std::string error;
     const std::string shard = path("style_1.png");
     EXPECT_FALSE(check_distinct(

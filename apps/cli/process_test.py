@@ -81,7 +81,6 @@ class Refusals(unittest.TestCase):
                 self.assertRegex(run(name).stderr.decode(), "^error: " + name + r" belongs to [^\n]*\n$")
 
     def test_files(self):
-        self.refused(["-p", "x"], "no model file is given (-m FILE or --diffusion-model FILE)")
         self.refused(SMALL + ["-i", "none.png"], "none.png: cannot be read: No such file or directory")
         self.refused(SMALL + ["-i", put("bad.png", b"hello")], "bad.png: is no PNG, JPEG or WebP file")
         self.refused(SMALL + ["-i", put("cut.png", png(9, 9, lambda x, y: (x, y, 0))[:-20])], "cut.png: is cut short")

@@ -27,13 +27,14 @@ void set_tiling(const Arguments & a, sd_tiling_params_t & tiling) {
 
 } // namespace
 
-sd_img_gen_params_t params_of(const Arguments & a, Inputs & in) {
+sd_img_gen_params_t params_of(const Arguments & a, Inputs & in, const Prompt & prompt) {
     sd_img_gen_params_t p;
     sd_img_gen_params_init(&p);
-    p.prompt = in.prompt.c_str();
+    p.prompt = prompt.text.c_str();
     p.negative_prompt = in.negative_prompt.c_str();
     in.lora_params.clear();
-    for (const Lora & lora : in.loras) in.lora_params.push_back({false, lora.strength, lora.path.c_str()});
+    for (const Lora & lora : prompt.loras)
+        in.lora_params.push_back({false, lora.strength, lora.path.c_str()});
     p.loras = in.lora_params.data();
     p.lora_count = uint32_t(in.lora_params.size());
     p.width = in.width;

@@ -10,7 +10,7 @@
 namespace cli {
 
 sd_ctx_params_t context_params_of(const Arguments & a);
-sd_img_gen_params_t params_of(const Arguments & a, Inputs & in);
+sd_img_gen_params_t params_of(const Arguments & a, Inputs & in, const Prompt & prompt);
 
 // Files that are one file, also by way of links.
 bool same_file(const std::string & a, const std::string & b);

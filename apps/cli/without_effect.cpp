@@ -72,7 +72,7 @@ struct Rule {
 
 std::vector<Rule> rules(const Arguments & a) {
     const bool no_picture = a.init_image.empty(), sigmas = !a.sigmas.empty();
-    const bool one_file = a.batch_count == 1 && a.output.find('%') == std::string::npos;
+    const bool one_file = a.batch_count == 1 && a.prompts.empty() && a.output.find('%') == std::string::npos;
     // Extra arguments can ask for guidance in their own ways.
     const bool no_guidance = a.cfg_scale == 1.0f && a.extra_sample_args.empty();
     return {
