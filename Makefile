@@ -24,11 +24,11 @@ deps:
 deps-demo:
 	scripts/install-deps demo
 
-# From a fresh clone: packages, the library, a program that uses it, and a picture by a tiny model of random weights.
+# From a fresh clone: packages, the programs, and a sheet of pictures by the small model that comes with them.
 demo: deps-demo
 	scripts/build demo ggml-demo sd-cli
 	build/bin/ggml-demo
-	scripts/demo-picture build/bin/sd-cli build/tiny-model
+	scripts/demo-sheet build/bin/sd-cli build/demo
 
 test: deps build
 	ctest --preset release -j $(JOBS)

@@ -24,15 +24,6 @@ def to_q8_0(values):
     return np.concatenate([scale.astype("<f2").view(np.uint8), bytes_.view(np.uint8)], 1).tobytes()
 
 
-def rotation(group):
-    """The regular Hadamard matrix of ConvRot: symmetric and its own inverse. group: a power of 4."""
-    step = np.array([[1, 1, 1, -1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]], np.float64) / 2
-    out = np.ones((1, 1))
-    while len(out) < group:
-        out = np.kron(out, step)
-    return out
-
-
 class Safetensors:
     def __init__(self):
         self.tensors = []
@@ -45,17 +36,6 @@ class Safetensors:
         values = np.asarray(values, np.float32)
         data = {"F32": lambda: values.astype("<f4"), "F16": lambda: values.astype("<f2"), "BF16": lambda: to_bf16(values)}
         self.raw(name, dtype, values.shape, data[dtype]().tobytes())
-
-    def add_int8(self, name, values, group):
-        """A linear layer's weight [out, in] as int8_tensorwise, rotated in groups, with a scale for each row."""
-        rows, columns = values.shape
-        turned = (values.astype(np.float64).reshape(rows, -1, group) @ rotation(group)).reshape(rows, columns)
-        scale = np.abs(turned).max(1, keepdims=True) / 127
-        scale = np.where(scale > 0, scale, 1).astype("<f4")
-        self.raw(name + ".weight", "I8", [rows, columns], np.rint(turned / scale).astype(np.int8).tobytes())
-        self.raw(name + ".weight_scale", "F32", [rows, 1], scale.tobytes())
-        text = json.dumps({"format": "int8_tensorwise", "convrot": True, "convrot_groupsize": group}).encode()
-        self.raw(name + ".comfy_quant", "U8", [len(text)], text)
 
     def write(self, path, metadata):
         header, offset = {"__metadata__": metadata}, 0

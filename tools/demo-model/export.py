@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Writes a trained model in the formats real ones are downloaded in:
 
-  demo-krea2-f16.safetensors           diffusion transformer
-  demo-krea2-int8-convrot.safetensors  the same in INT8, with --int8
-  demo-qwen3-vl-q8_0.gguf              text encoder with its vocabulary
-  demo-wan-vae.safetensors             VAE
+  demo-krea2-f16.safetensors  diffusion transformer, to be quantized by sd-cli -M quantize
+  demo-qwen3-vl-q8_0.gguf     text encoder with its vocabulary
+  demo-wan-vae.safetensors    VAE
 """
 import argparse
 import os
@@ -25,24 +24,12 @@ DEFAULTS = {"generation.width": str(emoji.SIDE), "generation.height": str(emoji.
 ABOUT = {"modelspec.title": "convrot.cpp demo", "modelspec.resolution": "%dx%d" % (emoji.SIDE, emoji.SIDE),
          "modelspec.description": "Draws small pictures like those of the Noto Color Emoji font it was trained on.",
          "modelspec.license": "see the model card"}
-GROUPS = (256, 64)  # of rotation: the larger where it divides a layer's inputs
 
 
-def is_matrix(name, value):
-    """Weights worth quantizing: of linear layers, not the ones that pictures enter and leave by."""
-    return (name.endswith(".weight") and value.dim() == 2 and value.shape[0] > 1 and
-            not name.startswith(("first.", "last.")))
-
-
-def write_dit(model, path, int8):
+def write_dit(model, path):
     out = containers.Safetensors()
     for name, value in dit.exported(model).items():
-        values = value.numpy()
-        group = next((g for g in GROUPS if value.dim() == 2 and value.shape[1] % g == 0), None)
-        if int8 and group and is_matrix(name, value):
-            out.add_int8(name[:-len(".weight")], values, group)
-        else:
-            out.add(name, values, "F16")
+        out.add(name, value.numpy(), "F16")
     out.write(path, {**DEFAULTS, **ABOUT})
 
 
@@ -80,16 +67,14 @@ def write_vae(module, path):
     out.write(path, ABOUT)
 
 
-def write_all(model, decoder, folder, int8):
+def write_all(model, decoder, folder):
     os.makedirs(folder, exist_ok=True)
 
     def path(name):
         return os.path.join(folder, name)
 
     with torch.no_grad():
-        write_dit(model.dit, path("demo-krea2-f16.safetensors"), False)
-        if int8:
-            write_dit(model.dit, path("demo-krea2-int8-convrot.safetensors"), True)
+        write_dit(model.dit, path("demo-krea2-f16.safetensors"))
         write_text(model.text, model.vocabulary, path("demo-qwen3-vl-q8_0.gguf"))
         write_vae(decoder, path("demo-wan-vae.safetensors"))
 
@@ -98,9 +83,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("state")
     parser.add_argument("folder", help="where the files are written")
-    parser.add_argument("--int8", action="store_true", help="write the INT8 ConvRot file, too")
     a = parser.parse_args()
-    write_all(evaluate.load_model(a.state)[0], evaluate.load_vae(a.state)[0], a.folder, a.int8)
+    write_all(evaluate.load_model(a.state)[0], evaluate.load_vae(a.state)[0], a.folder)
     for name in sorted(os.listdir(a.folder)):
         print("%10d  %s" % (os.path.getsize(os.path.join(a.folder, name)), name))
 

@@ -17,8 +17,8 @@ def main():
     parser.add_argument("--pause-file", default="", help="training sleeps while this file exists")
     parser.add_argument("--vae-steps", default="5000")
     parser.add_argument("--vae-decay", default="2000")
-    parser.add_argument("--steps", default="16000", help="of the diffusion model; more later go on from these")
-    parser.add_argument("--decay", default="4000", help="of them, in which the learning rate falls to zero")
+    parser.add_argument("--steps", default="7500", help="of the diffusion model; more later go on from these")
+    parser.add_argument("--decay", default="2500", help="of them, in which the learning rate falls to zero")
     a = parser.parse_args()
     state = os.path.abspath(a.state)
     # One thread for each of the two processes, memory kept instead of given back, compiled loops kept for next time.
@@ -39,7 +39,7 @@ def main():
         run("train_vae.py", state, "--steps", a.vae_steps, "--decay", a.vae_decay, "--pause-file", a.pause_file)
     run("train_model.py", state, "--steps", a.steps, "--decay", a.decay, "--pause-file", a.pause_file)
     run("evaluate.py", state, "--sheet", os.path.join(state, "sheet.png"))
-    run("export.py", state, a.out, "--int8")
+    run("export.py", state, a.out)
 
 
 if __name__ == "__main__":
