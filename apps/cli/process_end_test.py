@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""process_end_test.py SD_CLI WORK MAKE_TINY_MODEL: how sd-cli ends when it is told to, and what it draws on a terminal."""
+"""process_end_test.py SD_CLI WORK MAKE_TINY_MODEL: how sd-cli ends when it is told to or has no memory, and what it
+draws on a terminal.
+"""
 import fcntl
 import os
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -11,7 +14,10 @@ import termios
 import time
 import unittest
 
-from process_kit import PROGRAM, SMALL, WORK, listen_to_signals, main, path
+from process_kit import MODEL, PROGRAM, SMALL, WORK, listen_to_signals, main, path, png, put
+
+MIB = 1 << 20
+PICTURE = ["-p", "x", "-W", "256", "-H", "256", "--steps", "1", "--cfg-scale", "1", "-t", "2", "-o", "little.png"]
 
 
 class Signals(unittest.TestCase):
@@ -96,6 +102,46 @@ class Terminal(unittest.TestCase):
             self.assertGreaterEqual(len(bars), 5)
             self.assertTrue(all(len(bar) < columns for bar in bars), bars)
             self.assertEqual("|" in bars[-1], columns == 60)
+
+
+def run_within(mebibytes, *arguments):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MIB, mebibytes * MIB))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return subprocess.run([PROGRAM, *arguments], cwd=WORK, capture_output=True, timeout=300, preexec_fn=limit, check=False)
+
+
+class LittleMemory(unittest.TestCase):
+    def least(self):
+        """The least limit within which the program can be loaded at all."""
+        if run_within(2048, "--version").returncode != 0:
+            self.skipTest("this build reserves addresses by the terabyte, as sanitizers do")
+        return next(m for m in range(16, 2048, 8) if run_within(m, "--version").returncode == 0)
+
+    def ended_in_order(self, mebibytes, arguments):
+        if os.path.exists(path("little.png")):
+            os.remove(path("little.png"))
+        done = run_within(mebibytes, *arguments)
+        told = done.stderr.decode()
+        self.assertIn(done.returncode, (0, 1), (mebibytes, told))
+        self.assertEqual(os.path.exists(path("little.png")), done.returncode == 0, (mebibytes, told))
+        if done.returncode == 1:
+            self.assertEqual(told.count("error: "), 1, (mebibytes, told))
+            self.assertIn("memory", told.split("error: ")[1])
+        return done.returncode
+
+    def test_whatever_the_limit_it_ends_with_a_picture_or_a_line(self):
+        least = self.least() + 8
+        ends = [self.ended_in_order(m, MODEL + PICTURE) for m in range(least, least + 240, 12)]
+        self.assertEqual(set(ends), {0, 1})
+        self.assertEqual(self.ended_in_order(least + 1024, MODEL + PICTURE), 0)
+
+    def test_float_models_and_initial_pictures_too(self):
+        least = self.least() + 8
+        put("init.png", png(256, 256, lambda x, y: (x, y, 0)))
+        model = ["--diffusion-model", "tiny-krea2-bf16.safetensors", *MODEL[2:]]
+        for m in range(least, least + 240, 24):
+            self.ended_in_order(m, model + PICTURE + ["-i", "init.png", "--strength", "1"])
 
 
 if __name__ == "__main__":

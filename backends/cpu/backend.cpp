@@ -1,5 +1,6 @@
 #include "backends/cpu/backend.h"
 
+#include "backends/cpu/room.h"
 #include "backends/cpu/threadpool.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
@@ -24,10 +25,11 @@ std::span<std::byte> Scratch::reserve(size_t bytes) {
 }
 
 ggml_status backend_compute(CpuBackend & backend, ggml_tensor * const * nodes, int n_nodes) {
+    const Team team(backend.n_threads, backend.abort, backend.abort_data);
+    if (!has_room_to_start(team)) return report_no_room("the threads");
     const ScratchNeed need = scratch_need(nodes, n_nodes, backend.n_threads, backend.use_ref);
     const std::span<std::byte> scratch = backend.scratch.reserve(need.bytes);
     if (scratch.size() < need.bytes) return report_no_scratch(need);
-    const Team team(backend.n_threads, backend.abort, backend.abort_data);
     return run_nodes(KernelContext{team, scratch}, nodes, n_nodes, backend.use_ref);
 }
 

@@ -1,4 +1,5 @@
 // ggml_graph_plan / ggml_graph_compute: running a graph on the CPU without a backend object.
+#include "backends/cpu/room.h"
 #include "backends/cpu/run.h"
 #include "backends/cpu/threadpool.h"
 #include "runtime/base/log.h"
@@ -62,6 +63,7 @@ ggml_status ggml_graph_compute(ggml_cgraph * cgraph, ggml_cplan * cplan) {
         return GGML_STATUS_FAILED;
     }
     const ggml::cpu::Team team(cplan->n_threads, cplan->abort_callback, cplan->abort_callback_data);
+    if (!ggml::cpu::has_room_to_start(team)) return ggml::cpu::report_no_room("the threads");
     const ggml::cpu::KernelContext ctx{team, ggml::cpu::aligned_scratch(cplan->work_data, cplan->work_size)};
     return ggml::cpu::run_nodes(ctx, cgraph->nodes, cgraph->n_nodes, cplan->use_ref);
 }

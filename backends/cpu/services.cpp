@@ -2,6 +2,7 @@
 
 #include "backends/cpu/backend.h"
 #include "backends/cpu/isa/cpu_features.h"
+#include "backends/cpu/room.h"
 #include "backends/cpu/team.h"
 #include "ggml-ext.h"
 #include "runtime/base/log.h"
@@ -28,6 +29,7 @@ ggml_status parallel_v1(ggml_backend_t backend, int n_tasks, ggml_ext_cpu_task_t
     }
     const Team team(state->n_threads, state->abort, state->abort_data);
     if (team.aborted()) return GGML_STATUS_ABORTED;
+    if (!has_room_to_start(team)) return report_no_room("the threads");
     team.run(n_tasks > 0 ? n_tasks : team.n_threads(), [&](int ith, int nth) { task(ith, nth, data); });
     return team.aborted() ? GGML_STATUS_ABORTED : GGML_STATUS_SUCCESS;
 }

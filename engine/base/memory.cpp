@@ -1,9 +1,12 @@
 #include "base/memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <unistd.h>
 
 namespace sd {
 namespace {
@@ -16,8 +19,17 @@ uint64_t number_in(const char * path) {
     return file >> value ? value : kUnknown;
 }
 
+// What is left of the addresses the process may use (ulimit -v).
+uint64_t addresses_left() {
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnknown;
+    const uint64_t pages = number_in("/proc/self/statm"); // its first number: those in use
+    if (pages == kUnknown) return kUnknown;
+    return limit.rlim_cur - std::min<uint64_t>(limit.rlim_cur, pages * uint64_t(::sysconf(_SC_PAGESIZE)));
+}
+
 // "MemAvailable:   12345 kB"
-uint64_t system_memory() {
+uint64_t machine_memory() {
     std::ifstream file("/proc/meminfo");
     for (std::string name, unit; file >> name;) {
         uint64_t value = 0;
@@ -26,6 +38,8 @@ uint64_t system_memory() {
     }
     return kUnknown;
 }
+
+uint64_t system_memory() { return std::min(machine_memory(), addresses_left()); }
 
 // What the group's memory holds of files: it is counted as used and given up when needed.
 uint64_t reclaimable() {

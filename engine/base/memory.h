@@ -5,7 +5,8 @@
 
 namespace sd {
 
-// Bytes, of the system and of the control group the process is in; the largest number when nobody says.
+// Bytes, of the system and of the control group the process is in, within a limit of its own; the largest
+// number when nobody says.
 uint64_t available_memory();
 
 } // namespace sd

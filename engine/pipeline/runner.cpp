@@ -98,11 +98,10 @@ void Runner::compute(Graph & g, const std::atomic<bool> * cancel) {
     ggml_backend_cpu_set_abort_callback(cpu, nullptr, nullptr);
     if (status == GGML_STATUS_SUCCESS) return;
     if (status == GGML_STATUS_ABORTED) throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});
-    throw Error({status == GGML_STATUS_ALLOC_FAILED ? "E_MEMORY" : "E_COMPUTE",
-                 {},
-                 {},
-                 std::string("computing failed: ") + ggml_status_to_string(status),
-                 {}});
+    if (status == GGML_STATUS_ALLOC_FAILED)
+        throw Error(
+            {"E_MEMORY", {}, {}, "there is not enough memory to compute", "a smaller picture needs less"});
+    throw Error({"E_COMPUTE", {}, {}, std::string("computing failed: ") + ggml_status_to_string(status), {}});
 }
 
 std::vector<float> Runner::floats(const ggml_tensor * tensor) const {

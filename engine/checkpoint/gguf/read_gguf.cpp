@@ -10,6 +10,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +49,7 @@ struct Reader {
 };
 
 [[noreturn]] void refuse(std::string_view reason) {
+    if (reason.starts_with("out_of_memory:")) throw std::bad_alloc(); // no fault of the file
     const size_t colon = std::min(reason.find(": "), reason.size());
     std::string code = "E_" + std::string(reason.substr(0, colon));
     for (char & c : code) c = c == '.' ? '_' : char(std::toupper(uint8_t(c)));

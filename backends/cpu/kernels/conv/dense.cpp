@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/conv/layout.h"
 #include "backends/cpu/kernels/conv/rooms.h"
 #include "backends/cpu/kernels/conv/strip.h"
+#include "backends/cpu/room.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
 
@@ -47,6 +48,10 @@ struct Job {
         return std::min(block * plan.channels, s.oc - plan.channels);
     }
     std::byte * weights(int64_t block) const { return scratch + size_t(block) * sizes.weights; }
+    size_t scratch_bytes(int n_threads) const {
+        return saturating_add(saturating_mul(plan.n_channel_blocks, sizes.weights),
+                              saturating_mul(n_threads, sizes.thread()));
+    }
     std::byte * thread_scratch(int ith) const {
         return weights(plan.n_channel_blocks) + size_t(ith) * sizes.thread();
     }
@@ -127,24 +132,32 @@ struct Job {
     }
 };
 
+ggml_status status_of(const std::exception & e) {
+    const auto * error = dynamic_cast<const dnnl::error *>(&e);
+    const bool memory = error != nullptr ? error->status == dnnl_out_of_memory
+                                         : dynamic_cast<const std::bad_alloc *>(&e) != nullptr;
+    return memory ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_FAILED;
+}
+
 // Calls work(item, ith) for every item on the team, until the abort callback says so. Nothing may be thrown
 // through a parallel section; the first message is logged instead.
 template <class Work>
 ggml_status for_items(const Team & team, int64_t n_items, Work && work) {
     std::atomic<int64_t> next{0};
-    std::atomic<bool> ok{true};
+    std::atomic<int> status{GGML_STATUS_SUCCESS};
     SectionStop stop(team);
     team.run(int(std::min<int64_t>(n_items, team.n_threads())), [&](int ith, int) {
         for (int64_t i = next++; i < n_items && !stop.asked(ith); i = next++) {
             try {
                 work(i, ith);
             } catch (const std::exception & e) {
-                if (ok.exchange(false)) GGML_LOG_ERROR("convolution: oneDNN failed: %s\n", e.what());
+                if (status.exchange(status_of(e)) == GGML_STATUS_SUCCESS)
+                    GGML_LOG_ERROR("convolution: oneDNN failed: %s\n", e.what());
                 return;
             }
         }
     });
-    if (!ok) return GGML_STATUS_FAILED;
+    if (status != GGML_STATUS_SUCCESS) return ggml_status(status.load());
     return stop.asked() ? GGML_STATUS_ABORTED : GGML_STATUS_SUCCESS;
 }
 
@@ -159,9 +172,13 @@ ggml_status conv_dense(const KernelContext & ctx, ggml_tensor * dst) {
         exact_outputs(ctx.team, s, Outputs::all);
         return GGML_STATUS_SUCCESS;
     }
+    if (!has_room()) return report_no_room("a convolution's code");
     const auto strip = compile_strip(s, plan);
     if (strip == nullptr) return GGML_STATUS_FAILED;
     const Job job{s, plan, *strip, {s, plan, *strip}, ctx.scratch.data()};
+    // Less where memory had run out when the strip was described and is there again.
+    if (ctx.scratch.size() < job.scratch_bytes(ctx.team.n_threads()))
+        return report_no_room("a convolution's scratch");
     std::atomic<bool> finite{true};
     const ggml_status packed = for_items(ctx.team, plan.n_channel_blocks, [&](int64_t block, int ith) {
         if (!job.pack(block, job.thread_scratch(ith))) finite = false;
@@ -179,11 +196,9 @@ size_t conv_dense_scratch(const ggml_tensor * dst, int n_threads) {
     const ConvShape s = shape_of_node(dst);
     const StripPlan plan(s);
     if (!plan.possible) return 0;
-    const auto strip = describe_strip(s, plan);
+    const auto strip = has_room() ? describe_strip(s, plan) : nullptr;
     if (strip == nullptr) return 0; // conv_dense reports it
-    const Sizes sizes(s, plan, *strip);
-    return saturating_add(saturating_mul(plan.n_channel_blocks, sizes.weights),
-                          saturating_mul(n_threads, sizes.thread()));
+    return Job{s, plan, *strip, {s, plan, *strip}, nullptr}.scratch_bytes(n_threads);
 }
 
 bool conv_supports(const ggml_tensor * dst) {

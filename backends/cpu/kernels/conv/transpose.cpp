@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/conv/rooms.h"
 #include "backends/cpu/kernels/conv/shape.h"
 #include "backends/cpu/kernels/conv/transpose_shape.h"
+#include "backends/cpu/room.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
 
@@ -146,6 +147,7 @@ ggml_status conv_transpose(const KernelContext & ctx, ggml_tensor * dst) {
         src = copy;
     }
     scratch += plan.src_bytes;
+    if (!has_room()) return report_no_room("a transposed convolution");
 
     const int64_t n_items = s.n * plan.n_blocks;
     std::atomic<int64_t> next{0};

@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/matmul/onednn_gemm.h"
 
+#include "backends/cpu/room.h"
 #include "runtime/base/log.h"
 
 #include <dnnl.h>
@@ -113,16 +114,19 @@ void run_prepared(Cache & cache, const Prepared & prepared, const Gemm & g) {
 } // namespace
 
 ggml_status gemm_here(const Gemm & g) {
+    if (!has_room()) return report_no_room("a matrix product");
     return to_status(dnnl_sgemm('N', 'T', g.m, g.n, g.k, 1.0f, g.x, g.ldx, g.w, g.ldw, 0.0f, g.y, g.ldy));
 }
 
 ggml_status gemm_outer_here(const Gemm & g, bool accumulate) {
+    if (!has_room()) return report_no_room("a matrix product");
     const float beta = accumulate ? 1.0f : 0.0f;
     return to_status(dnnl_sgemm('T', 'N', g.m, g.n, g.k, 1.0f, g.x, g.ldx, g.w, g.ldw, beta, g.y, g.ldy));
 }
 
 ggml_status gemm_team(const Gemm & g, int n_threads) {
     try {
+        if (!has_room()) return report_no_room("a matrix product");
         thread_local Cache cache;
         run_prepared(cache, cache.get(g, n_threads), g);
         return GGML_STATUS_SUCCESS;
