@@ -101,19 +101,15 @@ void RowEncoder::encode_w4a8_row(const EncodeOptions & o, int64_t row, EncodedRo
                  out.relative.data() + row * runs,
                  &out.scale[size_t(row)],
                  scratch_.data(),
+                 decoded_.data(),
                  false};
-    const auto encoded = [&] {
-        encode_w4a8(w);
-        decode_w4a8(w, decoded_.data());
-        return value_error(rotated_.data(), decoded_.data(), o.k);
-    };
-    ErrorSums sums = encoded();
+    ErrorSums sums = encode_w4a8(w);
     if (o.scale_search) {
         w.search = true;
-        const ErrorSums found = encoded();
+        const ErrorSums found = encode_w4a8(w);
         w.search = false;
         // Each run is better or the same, but sums round.
-        sums = found.error < sums.error ? found : encoded();
+        sums = found.error < sums.error ? found : encode_w4a8(w);
     }
     out.sums.add(sums);
 }

@@ -49,13 +49,15 @@ struct W4a8Row {
     uint8_t * relative; // k / 16: E4M3
     float * channel;    // one
     float * scratch;    // k / 16
+    float * decoded;    // k, used where it is needed
     bool search;        // try the relative scales around the one that the steps lead to
 };
 
 // The document's steps: the scale of a run is its largest magnitude, then twice the one with least squares;
 // after rounding the scales, levels are chosen among those of the 8-bit grid. Searching keeps the channel's
 // scale, and the relative scale and levels whose decoded values have the least squared error in their run.
-void encode_w4a8(const W4a8Row & row);
+// The error is value_error of what is decoded, to the bit.
+ErrorSums encode_w4a8(const W4a8Row & row);
 
 // decoded[i] = level * relative * channel, in this order, float32.
 void decode_w4a8(const W4a8Row & row, float * decoded);

@@ -120,9 +120,16 @@ TEST(row_kernels, w4a8_rows_follow_the_steps_of_the_format) {
             std::vector<uint8_t> relative(size_t(k / 16));
             std::vector<float> scratch(relative.size()), decoded(r.size());
             float channel = 0;
-            const W4a8Row row = {r.data(),        k,        kGaussianLevels.data(), packed.data(),
-                                 relative.data(), &channel, scratch.data(),         false};
-            encode_w4a8(row);
+            const W4a8Row row = {r.data(),
+                                 k,
+                                 kGaussianLevels.data(),
+                                 packed.data(),
+                                 relative.data(),
+                                 &channel,
+                                 scratch.data(),
+                                 decoded.data(),
+                                 false};
+            const ErrorSums sums = encode_w4a8(row);
             const test::ReferenceRow expected = test::w4a8_row(x, group, kGaussianLevels);
             EXPECT_NEAR(channel / expected.scale, 1, 1e-6);
             int other = 0;
@@ -137,9 +144,59 @@ TEST(row_kernels, w4a8_rows_follow_the_steps_of_the_format) {
             }
             // Scales of the reference are sums in another order, so a level at a tie may differ.
             EXPECT_LE(other, k / 1000) << k;
-            EXPECT_LT(value_error(r.data(), decoded.data(), k).relative(), 0.1);
+            const ErrorSums again = value_error(r.data(), decoded.data(), k);
+            EXPECT_TRUE(sums.error == again.error && sums.size == again.size);
+            EXPECT_LT(sums.relative(), 0.1);
         }
     });
+}
+
+// A row in W4A8: all that encoding it makes.
+struct W4a8Result {
+    std::vector<std::byte> packed;
+    std::vector<uint8_t> relative;
+    float channel = 0;
+    double error = 0, size = 0;
+    bool operator==(const W4a8Result &) const = default;
+};
+
+W4a8Result encoded(const std::vector<float> & r, const Codebook & book) {
+    W4a8Result out;
+    out.packed.resize(r.size() / 2);
+    out.relative.resize(r.size() / 16);
+    std::vector<float> scratch(out.relative.size()), decoded(r.size());
+    const ErrorSums sums =
+        encode_w4a8({r.data(), int64_t(r.size()), book.data(), out.packed.data(), out.relative.data(),
+                     &out.channel, scratch.data(), decoded.data(), false});
+    out.error = sums.error;
+    out.size = sums.size;
+    return out;
+}
+
+TEST(row_kernels, w4a8_is_the_same_for_every_instruction_set) {
+    // Levels that are no mirror image, and some that are one and the same.
+    const Codebook odd = {-1.5f, -1.0f, -0.75f, -0.7f, -0.5f, -0.25f, -0.125f, 0.0f,
+                          0.0f,  0.01f, 0.02f,  0.3f,  0.6f,  0.61f,  0.9f,    2.0f};
+    for (const Codebook & book : {kGaussianLevels, odd}) {
+        for (const float scale : {0.02f, 1e-30f, 1e-9f, 1e36f, 0x1p-3f}) {
+            for (const int64_t k : {16, 64, 80, 1008, 6144}) {
+                Numbers numbers{uint64_t(k)};
+                std::vector<float> r = numbers.row(k, scale);
+                // Powers of two lie on middles and ties.
+                if (scale == 0x1p-3f) {
+                    for (float & v : r)
+                        v = std::copysign(std::exp2(std::round(std::log2(std::fabs(v) + 1e-3f))), v);
+                }
+                std::fill(r.begin() + k / 16 * 8, r.begin() + k / 16 * 8 + 8, 0.0f);
+                std::optional<W4a8Result> first;
+                for_each_isa([&] {
+                    const W4a8Result now = encoded(r, book);
+                    if (!first) first = now;
+                    EXPECT_TRUE(now == *first) << k << " " << scale;
+                });
+            }
+        }
+    }
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "checkpoint/values/codecs.h"
 #include "ops/common/float_vector-inl.h"
 #include "quantize/row_kernels.h"
+#include "quantize/w4a8_wide-inl.h"
 
 #include <algorithm>
 #include <array>
@@ -22,16 +23,6 @@ constexpr int kRun = int(kRelativeRun);
 constexpr int kMostLanes = HWY_MAX_BYTES / int(sizeof(float));
 constexpr float kLeastScale = 1e-8f;
 constexpr int kRefinements = 2;
-
-// Looked up: a run has one for sixteen values, and searching tries several.
-HWY_INLINE float e4m3_value(uint8_t code) {
-    static const std::array<float, 256> values = [] {
-        std::array<float, 256> all;
-        for (size_t i = 0; i < all.size(); ++i) all[i] = f8_e4m3_to_float(uint8_t(i));
-        return all;
-    }();
-    return values[code];
-}
 
 struct Runs {
     HWY_INLINE Runs() {}
@@ -198,7 +189,7 @@ HWY_INLINE void encode_runs(const W4a8Row & row, int64_t first, int64_t count, c
     }
 }
 
-void encode_w4a8(const W4a8Row & row) {
+void encode_narrow(const W4a8Row & row) {
     const FloatTag d;
     const int64_t runs = row.k / kRun, lanes = float_lanes();
     Runs book;
@@ -231,6 +222,15 @@ void decode_w4a8(const W4a8Row & row, float * decoded) {
     }
 }
 
+ErrorSums encode_w4a8(const W4a8Row & row) {
+#ifdef SD_W4A8_WIDE
+    if (!row.search) return wide::encode(row);
+#endif
+    encode_narrow(row);
+    HWY_NAMESPACE::decode_w4a8(row, row.decoded);
+    return value_error(row.r, row.decoded, row.k);
+}
+
 } // namespace
 } // namespace sd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -241,7 +241,7 @@ namespace sd {
 HWY_EXPORT(encode_w4a8);
 HWY_EXPORT(decode_w4a8);
 
-void encode_w4a8(const W4a8Row & row) { HWY_DYNAMIC_DISPATCH(encode_w4a8)(row); }
+ErrorSums encode_w4a8(const W4a8Row & row) { return HWY_DYNAMIC_DISPATCH(encode_w4a8)(row); }
 void decode_w4a8(const W4a8Row & row, float * decoded) { HWY_DYNAMIC_DISPATCH(decode_w4a8)(row, decoded); }
 
 } // namespace sd
