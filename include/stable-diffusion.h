@@ -246,7 +246,7 @@ typedef struct {
     sd_tiling_params_t vae_tiling_params;
     bool check_nan;            // look for the first layer whose output is not finite
     const char * explain;      // a file for what runs each node of a step (.json, else text); NULL: none
-    const char * dump_tensors; // a safetensors file for the tensors on the way; NULL: none
+    const char * dump_tensors; // a safetensors file for the tensors on the way (docs/cli.md); NULL: none
 } sd_img_gen_params_t;
 
 // Fill in what is usual.

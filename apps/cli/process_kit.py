@@ -54,6 +54,12 @@ def size_of_png(name):
     return struct.unpack(">II", get(name)[16:24])
 
 
+def names_of_tensors(dump):
+    data = get(dump)
+    (length,) = struct.unpack("<Q", data[:8])
+    return [name for name in json.loads(data[8:8 + length]) if name != "__metadata__"]
+
+
 def tensor(name, dump):
     """The floats of a tensor of a safetensors file."""
     data = get(dump)

@@ -8,7 +8,8 @@ import struct
 import time
 import unittest
 
-from process_kit import HELP, MAKE, MODEL, SMALL, get, main, path, png, put, run, size_of_png, tensor, with_metadata
+from process_kit import (HELP, MAKE, MODEL, SMALL, get, main, names_of_tensors, path, png, put, run, size_of_png, tensor,
+                         with_metadata)
 
 
 class Refusals(unittest.TestCase):
@@ -257,6 +258,18 @@ class Pictures(unittest.TestCase):
         self.made(*SMALL, "-b", "2", "-s", "5", "-o", "deep/er/a%02d", "--output-begin-idx", "3")
         self.assertEqual(sorted(os.listdir(path("deep/er"))), ["a03.png", "a04.png"])
         self.assertIn(b"Seed: 6,", run("-M", "metadata", "--image", "deep/er/a04.png").stdout)
+
+    def test_a_dump_holds_every_picture_of_a_batch(self):
+        self.made(*SMALL, "-b", "3", "-s", "5", "-o", "many.png", "--dump-tensors", "many")
+        own = [name for name in names_of_tensors("many") if not re.match(r"picture\d+\.", name)]
+        of_a_picture = ["noise", "step1.cond.dit_out", "step2.cond.dit_out", "final_latent", "image_raw"]
+        self.assertEqual(sorted(names_of_tensors("many")),
+                         sorted(own + [f"picture{i}.{name}" for i in (1, 2) for name in of_a_picture]))
+        self.made(*SMALL, "-s", "7", "-o", "one.png", "--dump-tensors", "one")
+        self.assertEqual(sorted(names_of_tensors("one")), sorted(own))
+        for name in of_a_picture:
+            self.assertEqual(tensor("picture2." + name, "many"), tensor(name, "one"))
+            self.assertNotEqual(tensor(name, "many"), tensor(name, "one"))
 
     def test_beginning_from_a_picture(self):
         put("init.png", png(100, 60, lambda x, y: (x * 2, y * 4, 255 - x, 255), 4))

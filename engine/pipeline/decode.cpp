@@ -91,7 +91,7 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
     const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
     const std::vector<float> image = decoder_->decode(latent, plan.latent_height, plan.latent_width, run);
     runner_.release();
-    if (index == 0) watch.floats("image_raw", {1, 3, rows, columns}, image);
+    watch.floats(picture_prefix(index) + "image_raw", {1, 3, rows, columns}, image);
     if (std::any_of(image.begin(), image.end(), [](float v) { return !std::isfinite(v); })) {
         throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});
     }

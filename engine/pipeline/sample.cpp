@@ -56,8 +56,8 @@ struct Trajectory {
         const std::string deep = first ? "deep." + step + "." + prompt.name + "." : "";
         std::vector<float> v = diffusion.velocity(prompt, x, plan.latent_height, plan.latent_width, e.sigma,
                                                   deep, watch, &cancel);
-        if (picture == 0 && e.step > 0) {
-            watch.floats(step + "." + prompt.name + ".dit_out",
+        if (e.step > 0) {
+            watch.floats(picture_prefix(picture) + step + "." + prompt.name + ".dit_out",
                          {1, diffusion.config().out_channels, plan.latent_height, plan.latent_width}, v);
         }
         if (!all_finite(v)) refuse_not_finite(prompt, x, e);
@@ -170,7 +170,7 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
         sampler_rng.seed(uint64_t(plan.seed + b));
         std::vector<float> x(n);
         rng->normal(x.data(), n);
-        if (b == 0) watch.floats("noise", {1, channels, plan.latent_height, plan.latent_width}, x);
+        watch.floats(picture_prefix(b) + "noise", {1, channels, plan.latent_height, plan.latent_width}, x);
         mix_noise(init.empty() ? nullptr : init.data(), x.data(), plan.sigmas.front(), n, x.data());
         Sampler sampler(request.sampler, request.eta, plan.extra);
         Trajectory way = {request,
@@ -192,7 +192,8 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
             sampler.run(x, plan.sigmas, sampler_rng, [&](const Evaluation & e) { return way.evaluate(e); });
         if (!whole) throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});
         remove_noise_share(plan.sigmas.back(), n, x.data());
-        if (b == 0) watch.floats("final_latent", {1, channels, plan.latent_height, plan.latent_width}, x);
+        watch.floats(picture_prefix(b) + "final_latent", {1, channels, plan.latent_height, plan.latent_width},
+                     x);
         runner_.release();
         // Each picture is finished before the next one begins, so that stopping a batch loses none.
         if (b + 1 == request.batch && !options_.keep_loaded) diffusion_.reset();

@@ -8,6 +8,12 @@
 
 namespace sd {
 
+// Before the names of a picture's own tensors: nothing for the first of a batch, so that a picture that is
+// made alone has the same names whatever the batch count; "picture2." for the third.
+inline std::string picture_prefix(int picture) {
+    return picture == 0 ? "" : "picture" + std::to_string(picture) + ".";
+}
+
 class Watch {
   public:
     struct Tensor {
