@@ -12,12 +12,14 @@ import struct
 import subprocess
 import sys
 import unittest
-import zlib
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "support"))
+import png_pixels  # noqa: E402
 
 PROGRAM, WORK, MAKE = (os.path.abspath(p) for p in sys.argv[1:4])
 spec = importlib.util.spec_from_file_location("tiny_model", MAKE)
 tiny = importlib.util.module_from_spec(spec)
-sys.dont_write_bytecode = True
 spec.loader.exec_module(tiny)
 
 
@@ -43,30 +45,7 @@ def quantize(*arguments):
 
 
 def pixels(name):
-    """The bytes of a PNG that sd-cli wrote, filters undone."""
-    with open(path(name), "rb") as handle:
-        data = handle.read()
-    at, raw = 8, b""
-    while at < len(data):
-        (length,), kind = struct.unpack(">I", data[at:at + 4]), data[at + 4:at + 8]
-        if kind == b"IHDR":
-            width, height, _, color = struct.unpack(">IIBB", data[at + 8:at + 18])
-        if kind == b"IDAT":
-            raw += data[at + 8:at + 8 + length]
-        at += 12 + length
-    channels = {0: 1, 2: 3, 4: 2, 6: 4}[color]
-    raw, stride, rows = zlib.decompress(raw), width * channels, []
-    before = bytearray(stride)
-    for y in range(height):
-        kind, row = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-        for x in range(stride):
-            a, b = row[x - channels] if x >= channels else 0, before[x]
-            c = before[x - channels] if x >= channels else 0
-            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
-            row[x] = row[x] + (0, a, b, (a + b) // 2, nearest)[kind] & 255
-        rows.append(bytes(row))
-        before = row
-    return b"".join(rows)
+    return png_pixels.read(path(name))[3]
 
 
 def psnr(a, b):
