@@ -6,10 +6,12 @@
 namespace cli {
 namespace {
 
+constexpr int kMebibyte = 1 << 20;
+
 std::string pace(double per_second, Unit unit) {
     char text[64];
     if (unit == Unit::bytes)
-        std::snprintf(text, sizeof(text), "%.0f MB/s", per_second / 1e6);
+        std::snprintf(text, sizeof(text), "%.0f MiB/s", per_second / kMebibyte);
     else if (per_second <= 1.0)
         std::snprintf(text, sizeof(text), "%.2f s/it", 1.0 / per_second);
     else
@@ -33,9 +35,9 @@ std::string duration(double seconds) {
 }
 
 std::string standing_text(const Standing & s) {
-    const uint64_t shown = s.unit == Unit::bytes ? 1'000'000 : 1; // megabytes
+    const uint64_t shown = s.unit == Unit::bytes ? kMebibyte : 1;
     std::string text = std::to_string(s.done / shown) + "/" + std::to_string(s.total / shown) +
-                       (s.unit == Unit::bytes ? " MB" : "");
+                       (s.unit == Unit::bytes ? " MiB" : "");
     if (s.done == s.total) return text + ", " + duration(s.seconds);
     if (s.done == 0 || s.seconds <= 0.0) return text;
     const double each = s.seconds / double(s.done);

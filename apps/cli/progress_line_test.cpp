@@ -19,8 +19,8 @@ TEST(progress_line, the_pace_is_steps_a_second_or_seconds_a_step) {
     EXPECT_EQ(standing_text({"x", 1, 8, 20.0, Unit::steps}), "1/8, 20.00 s/it, 2 min 20 s left");
     EXPECT_EQ(standing_text({"x", 8, 8, 20.0, Unit::steps}), "8/8, 20.0 s");
     EXPECT_EQ(standing_text({"x", 0, 8, 0.0, Unit::steps}), "0/8");
-    EXPECT_EQ(standing_text({"x", 50'000'000, 200'000'000, 1.0, Unit::bytes}),
-              "50/200 MB, 50 MB/s, 3.0 s left");
+    EXPECT_EQ(standing_text({"x", 50 << 20, 200 << 20, 1.0, Unit::bytes}),
+              "50/200 MiB, 50 MiB/s, 3.0 s left");
 }
 
 TEST(progress_line, never_wider_than_the_terminal) {

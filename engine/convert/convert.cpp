@@ -2,8 +2,11 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
+#include "base/size_text.h"
 #include "checkpoint/comfy_quant/formats.h"
 #include "checkpoint/safetensors/writer.h"
+#include "checkpoint/values/floats.h"
+#include "checkpoint/values/read_values.h"
 #include "convert/checks.h"
 #include "convert/gguf_start.h"
 #include "convert/metadata.h"
@@ -12,7 +15,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
@@ -61,9 +63,7 @@ void report_long_names(const std::vector<PlannedTensor> & tensors) {
 void report_result(const std::string & output, uint64_t bytes, const std::vector<PlannedTensor> & tensors) {
     std::map<std::string, size_t> types;
     for (const PlannedTensor & t : tensors) ++types[type_name(t.type)];
-    char size[32];
-    std::snprintf(size, sizeof size, "%.3f GB", double(bytes) / 1e9);
-    std::string line = output + ": " + size + ", " + std::to_string(tensors.size()) + " tensors";
+    std::string line = output + ": " + size_text(bytes) + ", " + std::to_string(tensors.size()) + " tensors";
     for (const auto & [name, count] : types)
         line += (name == types.begin()->first ? ": " : ", ") + std::to_string(count) + " " + name;
     log_info(line);
@@ -83,6 +83,20 @@ std::string start_of(const Checkpoint & checkpoint, const QuantModules & quants,
     GgufPairs pairs = gguf_pairs(checkpoint, quants, plan);
     alignment = pairs.alignment();
     return gguf_start(plan.tensors, pairs, data_bytes);
+}
+
+// Which tensors a type is not for is decided by their names, and seldom what people have in mind.
+void report_kept(const ConvertPlan & plan, const ConvertRequest & request) {
+    if (request.type.empty()) return;
+    const StoredType type = stored_type(weight_type(request.type));
+    const auto kept = [&](const PlannedTensor & t) {
+        return t.module == nullptr && t.type == t.source->type && is_float(t.type) && t.type != type;
+    };
+    const auto count = std::count_if(plan.tensors.begin(), plan.tensors.end(), kept);
+    if (count == 0) return;
+    const auto first = std::find_if(plan.tensors.begin(), plan.tensors.end(), kept);
+    log_info(std::to_string(count) + " of them keep their type, as " + printable(first->name, 60) +
+             ": --type leaves biases, scales and some sensitive layers alone");
 }
 
 // A type that was asked for and that no tensor gets is a mistake, mostly of which file it is for.
@@ -124,6 +138,7 @@ void convert(const Checkpoint & checkpoint, const ConvertRequest & request) {
     out.finish();
     if (request.progress) request.progress("saving", data_bytes, data_bytes);
     report_result(request.output, out.written(), plan.tensors);
+    report_kept(plan, request);
 }
 
 } // namespace sd

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/size_text.h"
 #include "pipeline/masked_pixels.h"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, 
     const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width), there = available_memory();
     if (needed <= there) return tiling;
     if (!told_of_tiles_)
-        log_warn("decoding in one piece would take " + std::to_string(needed >> 20) + " MiB and there are " +
-                 std::to_string(there >> 20) + ": it is done in tiles");
+        log_warn("decoding in one piece would take " + size_text(needed) + " and there are " +
+                 size_text(there) + ": it is done in tiles");
     told_of_tiles_ = true;
     tiling.enabled = true;
     return tiling;

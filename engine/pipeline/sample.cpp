@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/output_file.h"
+#include "base/size_text.h"
 #include "pipeline/preview.h"
 #include "sampling/img2img.h"
 
@@ -117,19 +118,20 @@ std::vector<float> latent_mask(const Request & request, const Plan & plan) {
 void Engine::plan_memory(const Plan & plan, int64_t tokens) const {
     const uint64_t step = diffusion_->memory_of_step(tokens, plan.latent_height, plan.latent_width);
     const uint64_t there = available_memory(), mapped = diffusion_->bytes_mapped();
-    const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-    log_info("memory: diffusion model " + mib(diffusion_->bytes_allocated()) + " and " + mib(mapped) +
-             " in its file, " + mib(step) + " for a step; " + mib(there) + " are free");
+    log_info("memory: the diffusion model takes " + size_text(diffusion_->bytes_allocated()) + " and " +
+             size_text(mapped) + " of its file, a step " + size_text(step) + "; " + size_text(there) +
+             " are free");
     if (step > there) {
         throw Error({"E_MEMORY",
                      {},
                      {},
-                     "a step needs " + mib(step) + " of memory, " + mib(step - there) + " more than there is",
+                     "a step needs " + size_text(step) + " of memory, " + size_text(step - there) +
+                         " more than there is",
                      "a smaller picture needs less"});
     }
     if (mapped > there - step) {
         log_warn("the diffusion model does not fit into memory: each step reads about " +
-                 mib(mapped - (there - step)) + " from its file again");
+                 size_text(mapped - (there - step)) + " from its file again");
     }
 }
 

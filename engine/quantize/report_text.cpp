@@ -1,3 +1,4 @@
+#include "base/size_text.h"
 #include "quantize/report.h"
 
 #include <algorithm>
@@ -15,12 +16,6 @@ __attribute__((format(printf, 1, 2))) std::string format(const char * how, ...) 
     std::vsnprintf(text, sizeof text, how, arguments);
     va_end(arguments);
     return text;
-}
-
-std::string size_text(uint64_t bytes) {
-    if (bytes >= 1'000'000'000) return format("%.2f GB", double(bytes) / 1e9);
-    if (bytes >= 1'000'000) return format("%.1f MB", double(bytes) / 1e6);
-    return format("%.1f kB", double(bytes) / 1e3);
 }
 
 std::string percent(double ratio) { return format("%.3f %%", 100 * ratio); }
