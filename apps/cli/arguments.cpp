@@ -267,7 +267,10 @@ std::string unknown_in(const CLI::App & app, const std::vector<std::string> & re
             return "there is no option " + (word.size() <= kLongName ? word : quoted(word)) +
                    did_you_mean(word, shown_options(app));
     }
-    return rest.empty() ? "" : "\"" + rest[0] + "\" belongs to no option";
+    if (rest.empty()) return {};
+    const std::string unknown = quoted(rest[0]) + " belongs to no option";
+    // As with programs whose modes are words of their own.
+    return unknown + (modes().contains(rest[0]) ? "; did you mean -M " + rest[0] + "?" : "");
 }
 
 void refuse(const std::string & message) { print_error(message + " (sd-cli --help lists the options)"); }

@@ -53,7 +53,9 @@ class Refusals(unittest.TestCase):
                 (["-o", ""], "--output: is empty"),
                 (["--bogus", "3"], "there is no option --bogus"),
                 (["--stesp", "3"], "there is no option --stesp; did you mean --steps?"),
-                (["cat.png"], '"cat.png" belongs to no option')]:
+                (["cat.png"], '"cat.png" belongs to no option'),
+                (["inspect", "-m", "x.gguf"], '"inspect" belongs to no option; did you mean -M inspect?'),
+                (["-m", "x.gguf", "--type", "f16", "convert"], '"convert" belongs to no option; did you mean -M convert?')]:
             with self.subTest(arguments):
                 self.refused(arguments, message + HELP)
 

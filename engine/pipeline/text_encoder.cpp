@@ -134,6 +134,9 @@ TextContext TextEncoder::encode(const std::string & prompt, const std::string & 
                          std::to_string(tokens.ids.size()) + " tokens with the model's template",
                      "at most " + std::to_string(kMostTokens) + " are possible"});
     }
+    const size_t around = kPrefixTokens + tokenizer_.encode(kAfter).size();
+    log_info((name == "uncond" ? "the negative prompt has " : "the prompt has ") +
+             std::to_string(tokens.ids.size() - around) + " tokens");
     const TextContext context = encode_tokens(tokens.ids, tokens.weights, cancel);
     watch.ints(name + ".token_ids", tokens.ids);
     watch.floats(name + ".token_weights", {int64_t(tokens.weights.size())}, tokens.weights);

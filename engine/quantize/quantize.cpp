@@ -49,7 +49,7 @@ Selection selected(const Checkpoint & checkpoint, const QuantModules & quants,
                      {},
                      "no layer of it is to be quantized",
                      "see --preset, --include, --exclude and --rules"});
-    for (const std::string & preset : selection.presets) log_info("preset for " + preset);
+    for (const std::string & preset : selection.presets) log_debug("preset for " + preset);
     return selection;
 }
 
