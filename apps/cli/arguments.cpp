@@ -319,7 +319,9 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
         if (unknown.empty()) return true;
         refuse(unknown);
     } catch (const CLI::CallForHelp &) {
-        exit_status = print_result(help_text(app)) ? 0 : 1;
+        // Of one mode, when it is named beside --help.
+        const bool named = app.count("--mode") > 0 && modes().contains(mode);
+        exit_status = print_result(named ? help_text(app, modes().at(mode)) : help_text(app)) ? 0 : 1;
     } catch (const CLI::Success & success) {
         exit_status = app.exit(success);
     } catch (const CLI::ParseError & error) {

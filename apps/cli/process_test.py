@@ -154,6 +154,19 @@ class Answers(unittest.TestCase):
             self.assertIn(group, done.stdout)
         self.assertRegex(run("--version").stdout.decode(), r"^sd-cli \d+\.\d+\.\d+\n$")
 
+    def test_help_of_a_mode_has_its_options(self):
+        for mode, some, none in [("quantize", ["--format FORMAT", "--output FILE", "--threads N"], ["--prompt", "--json"]),
+                                 ("inspect", ["--json", "--layers", "--model FILE"], ["--output", "--image", "--threads"]),
+                                 ("metadata", ["--image FILE"], ["--model", "--json"]),
+                                 ("img_gen", ["--prompt TEXT", "--steps N"], ["--format FORMAT", "--json"])]:
+            for order in (["-M", mode, "--help"], ["--help", "-M", mode]):
+                done = run(*order)
+                text = done.stdout.decode()
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual([line for line in text.split("\n") if len(line) > 100], [])
+                self.assertEqual([s for s in some if s not in text] + [n for n in none if n + " " in text], [], mode)
+        self.assertIn(b'error: --mode: "dream" is none of', run("-M", "dream", "--help").stderr)
+
     def test_help_fits_and_every_option_is_in_the_guide(self):
         text = run("--help").stdout.decode()
         self.assertEqual([line for line in text.split("\n") if len(line) > 100], [])

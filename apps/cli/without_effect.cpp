@@ -55,6 +55,8 @@ const Place * find(const std::vector<Place> & places, const std::string & name) 
     return found != places.end() ? &*found : nullptr;
 }
 
+} // namespace
+
 bool has_mode(const std::string & name, const std::string & group, Mode mode) {
     const Place * place = find(options(), name);
     if (place == nullptr) place = find(groups(), group);
@@ -62,6 +64,8 @@ bool has_mode(const std::string & name, const std::string & group, Mode mode) {
     return place == nullptr ||
            std::find(place->modes.begin(), place->modes.end(), mode) != place->modes.end();
 }
+
+namespace {
 
 // Options of picture generation that others leave nothing to do.
 struct Rule {

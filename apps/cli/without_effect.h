@@ -11,4 +11,7 @@ namespace cli {
 // A line for each, in the order of their names.
 std::vector<std::string> without_effect(const Arguments & arguments);
 
+// Whether an option, of a group of --help, is for a mode at all.
+bool has_mode(const std::string & name, const std::string & group, Mode mode);
+
 } // namespace cli
