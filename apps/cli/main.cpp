@@ -3,9 +3,11 @@
 #include "apps/cli/console.h"
 #include "apps/cli/modes.h"
 #include "apps/cli/surroundings.h"
+#include "apps/cli/waiting.h"
 #include "apps/cli/without_effect.h"
 
 int main(int argc, char ** argv) {
+    cli::limit_spinning(argv);
     cli::settle_surroundings();
     cli::Arguments arguments;
     int exit_status = 0;

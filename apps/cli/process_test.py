@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import time
 import unittest
 
-from process_kit import (HELP, MAKE, MODEL, SMALL, get, main, names_of_tensors, path, png, put, run, size_of_png, tensor,
-                         with_metadata)
+from process_kit import (HELP, MAKE, MODEL, PROGRAM, SMALL, WORK, get, main, names_of_tensors, path, png, put, run,
+                         size_of_png, tensor, with_metadata)
 
 
 class Refusals(unittest.TestCase):
@@ -91,6 +92,20 @@ class Refusals(unittest.TestCase):
         self.refused(SMALL + ["-i", "a\nb\x1b.png"], "a b\\x1b.png: cannot be read: No such file or directory")
         done = run("--diffusion-model", "none.safetensors")
         self.assertRegex(done.stderr.decode(), r"^error: none\.safetensors: [^\n]*\n$")
+
+    def test_threads_do_not_spin_for_long(self):
+        for given, spins in [({}, "1000"), ({"GOMP_SPINCOUNT": "77"}, "77"), ({"OMP_WAIT_POLICY": "passive"}, None)]:
+            clean = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+            with subprocess.Popen([PROGRAM, *SMALL, "--steps", "10000", "-o", "spin.png"], cwd=WORK, env={**clean, **given},
+                                  stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+                child.stderr.readline()  # it has begun
+                with open("/proc/%d/environ" % child.pid, "rb") as file:
+                    environment = dict(entry.split("=", 1) for entry in file.read().decode().split("\0") if entry)
+                with open("/proc/%d/comm" % child.pid, encoding="utf-8") as file:
+                    self.assertEqual(file.read().strip(), os.path.basename(PROGRAM))
+                child.kill()
+                child.stderr.read()
+            self.assertEqual(environment.get("GOMP_SPINCOUNT"), spins)
 
     def test_prompts(self):
         model = MODEL + ["-W", "64", "-H", "48", "--steps", "1", "--cfg-scale", "1"]
