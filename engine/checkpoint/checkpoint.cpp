@@ -12,7 +12,13 @@ namespace {
 struct Loaded {
     File file;
     Container container;
+    std::string index; // as in OpenedFile
 };
+
+// People give the index; which files belong to it they need not know.
+std::string of_shard(const std::string & cause, const std::string & index) {
+    return index.empty() ? cause : cause + "; the file is a shard of " + printable(index, 400);
+}
 
 std::string count_text(size_t n, const std::string & example) {
     const std::string name = printable(example);
@@ -60,13 +66,23 @@ void check_complete(const std::vector<Loaded> & shards, const ShardIndex & index
     }
 }
 
+Loaded load_shard(const std::string & path, const std::string & index) {
+    try {
+        File shard = File::open(path);
+        Container container = read_container(shard);
+        return {std::move(shard), std::move(container), index};
+    } catch (const Error & error) {
+        Error::Parts parts = error.parts();
+        parts.cause = of_shard(parts.cause, index);
+        throw Error(std::move(parts));
+    }
+}
+
 std::vector<Loaded> load_shards(const File & file) {
     const ShardIndex index = read_shard_index(file);
     std::vector<Loaded> shards;
     for (uint32_t i = 0; i < index.shards.size(); ++i) {
-        File shard = File::open(shard_path(file.path(), index.shards[i]));
-        Container container = read_container(shard);
-        shards.push_back({std::move(shard), std::move(container)});
+        shards.push_back(load_shard(shard_path(file.path(), index.shards[i]), file.path()));
         drop_foreign(shards.back(), i, index);
     }
     check_complete(shards, index, file.path());
@@ -78,7 +94,7 @@ std::vector<Loaded> load(const std::string & path) {
     if (is_shard_index(file)) return load_shards(file);
     std::vector<Loaded> one;
     Container container = read_container(file);
-    one.push_back({std::move(file), std::move(container)});
+    one.push_back({std::move(file), std::move(container), {}});
     return one;
 }
 
@@ -99,7 +115,8 @@ void Checkpoint::add(const std::string & path, Component component) {
             next.tensors_.push_back(std::move(t));
         }
         loaded.container.tensors = {};
-        next.files_.push_back({std::move(loaded.file), std::move(loaded.container), component});
+        next.files_.push_back(
+            {std::move(loaded.file), std::move(loaded.container), component, std::move(loaded.index)});
     }
     std::stable_sort(next.tensors_.begin(), next.tensors_.end(), by_name);
     const auto same = [](const TensorInfo & a, const TensorInfo & b) { return a.name == b.name; };
@@ -136,8 +153,9 @@ const std::string & Checkpoint::stored_name(const TensorInfo & tensor) const {
 
 Error Checkpoint::error(const TensorInfo & tensor, std::string code, std::string cause,
                         std::string advice) const {
-    return Error(
-        {std::move(code), file_of(tensor).path(), stored_name(tensor), std::move(cause), std::move(advice)});
+    const std::string & index = files_[size_t(tensor.file)].index;
+    return Error({std::move(code), file_of(tensor).path(), stored_name(tensor), of_shard(cause, index),
+                  std::move(advice)});
 }
 
 Checkpoint open_model(const ModelPaths & paths) {

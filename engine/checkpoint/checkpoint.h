@@ -19,6 +19,7 @@ struct OpenedFile {
     File file;
     Container container; // its tensor list is empty: Checkpoint::tensors has them
     Component component;
+    std::string index; // the file that calls it a shard; empty: it is none
 };
 
 class Checkpoint {

@@ -151,11 +151,23 @@ TEST_F(ShardsTest, a_shard_or_a_tensor_that_is_not_there_is_named) {
               "downloads: fetch them again)");
 }
 
-TEST_F(ShardsTest, a_broken_shard_is_the_one_named) {
+TEST_F(ShardsTest, a_broken_shard_is_named_with_its_index) {
     put("s1", "nothing");
     Checkpoint c;
-    EXPECT_EQ(refusal(c, index(R"({"a":"s1"})")),
-              path("s1") + ": is not a model file: it begins like neither safetensors, GGUF nor PyTorch");
+    const std::string line = index(R"({"a":"s1"})"), of = "; the file is a shard of " + line;
+    EXPECT_EQ(refusal(c, line),
+              path("s1") + ": is not a model file: it begins like neither safetensors, GGUF nor PyTorch" +
+                  of);
+    put_tensors("s1", {"a"});
+    std::filesystem::resize_file(path("s1"), std::filesystem::file_size(path("s1")) - 1);
+    EXPECT_NE(refusal(c, line).find(of), std::string::npos);
+    put_tensors("s1", {"a"});
+    c.add(line);
+    EXPECT_EQ(c.error(c.get("a"), "E_X", "is wrong", "mend it").what(),
+              path("s1") + ": tensor a: is wrong" + of + " (mend it)");
+    put_tensors("alone", {"b"});
+    c.add(path("alone"));
+    EXPECT_EQ(c.error(c.get("b"), "E_X", "is wrong", {}).what(), path("alone") + ": tensor b: is wrong");
 }
 
 TEST_F(ShardsTest, paths_that_leave_the_folder_are_refused) {
