@@ -145,10 +145,21 @@ typedef struct {
     double max_error;
     const sd_lora_t * loras; // become part of the weights before these are quantized; equal paths add up
     uint32_t lora_count;
-    bool scale_search;     // slower: scales with the least squared error, which is never larger then
-    double fail_above;     // relative error of a layer's weight that is a failure; 0: none is
-    int n_threads;         // below 1: one for each core the process may use
-    int assume_int8_group; // see sd_load_params_t
+    // Error feedback from what layers read while these files make pictures of the prompts (count 0: none).
+    // They hold a whole pipeline, with the layers under the same names; all NULL: they are `files`.
+    const char * const * calibration_prompts;
+    size_t calibration_prompts_count;
+    sd_model_files_t calibration_files;
+    const char * calibration_tokenizer; // see sd_ctx_params_t
+    // 0: as the diffusion model's file advises, else 8 steps, 512x512, without guidance
+    int calibration_steps, calibration_width, calibration_height;
+    float calibration_cfg;
+    int64_t calibration_seed;
+    uint64_t calibration_memory; // bytes for statistics that are gathered in one pass; 0: 2 GiB
+    bool scale_search;           // slower: scales with the least squared error, which is never larger then
+    double fail_above;           // relative error of a layer's weight that is a failure; 0: none is
+    int n_threads;               // below 1: one for each core the process may use
+    int assume_int8_group;       // see sd_load_params_t
 } sd_quantize_params_t;
 
 SD_API void sd_quantize_params_init(sd_quantize_params_t * params);

@@ -2,6 +2,7 @@
 #include "apps/cli/console.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/modes.h"
+#include "apps/cli/prompt_list.h"
 #include "apps/cli/requests.h"
 #include "apps/cli/text.h"
 #include "stable-diffusion.h"
@@ -15,7 +16,8 @@ namespace cli {
 namespace {
 
 bool progress(const char * what, uint64_t done, uint64_t total, void * data) {
-    static_cast<Progress *>(data)->show(what, done, total, Unit::bytes);
+    static_cast<Progress *>(data)->show(what, done, total,
+                                        std::string_view(what) == "calibrating" ? Unit::steps : Unit::bytes);
     return Interrupt::signal() == 0;
 }
 
@@ -25,13 +27,34 @@ using Text = std::unique_ptr<char, decltype(&sd_free_text)>;
 struct Lists {
     std::vector<const char *> more;
     std::vector<sd_lora_t> loras;
+    std::vector<std::string> prompts;
+    std::vector<const char *> prompt_texts;
 };
 
-Lists lists_of(const QuantizeArguments & q) {
-    Lists lists;
+bool make_lists(const QuantizeArguments & q, Lists & lists, std::string & error) {
+    if (!q.calibrate.empty() && !read_prompts(q.calibrate, lists.prompts, error)) return false;
+    for (const std::string & prompt : lists.prompts) lists.prompt_texts.push_back(prompt.c_str());
     for (const std::string & path : q.more_models) lists.more.push_back(path.c_str());
     for (const LoraFile & lora : q.loras) lists.loras.push_back({false, lora.strength, lora.path.c_str()});
-    return lists;
+    return true;
+}
+
+void set_calibration(const Arguments & a, const Lists & lists, sd_quantize_params_t & p) {
+    if (lists.prompts.empty()) return;
+    p.calibration_prompts = lists.prompt_texts.data();
+    p.calibration_prompts_count = lists.prompt_texts.size();
+    // One part is quantized, and the others are what it works with.
+    if (!a.model.empty()) {
+        p.calibration_files = p.files;
+        p.files = {a.model.c_str(), nullptr, nullptr, nullptr};
+    }
+    p.calibration_tokenizer = a.tokenizer.c_str();
+    if (a.given.contains("--steps")) p.calibration_steps = a.steps;
+    p.calibration_width = a.width;
+    p.calibration_height = a.height;
+    if (a.given.contains("--cfg-scale")) p.calibration_cfg = a.cfg_scale;
+    p.calibration_seed = a.seed;
+    p.calibration_memory = a.quantize.calibrate_memory;
 }
 
 sd_quantize_params_t params_of(const Arguments & a, const Lists & lists) {
@@ -60,6 +83,7 @@ sd_quantize_params_t params_of(const Arguments & a, const Lists & lists) {
     p.fail_above = q.fail_above;
     p.n_threads = a.threads;
     p.assume_int8_group = a.assume_int8_group;
+    set_calibration(a, lists, p);
     return p;
 }
 
@@ -67,7 +91,8 @@ sd_quantize_params_t params_of(const Arguments & a, const Lists & lists) {
 std::string problem_of_report(const Arguments & a) {
     const std::string & report = a.quantize.report;
     if (report.empty()) return {};
-    std::vector<std::string> others = {a.model, a.diffusion_model, a.llm, a.vae, a.quantize.rules, a.output};
+    std::vector<std::string> others = {a.model,          a.diffusion_model,    a.llm,   a.vae,
+                                       a.quantize.rules, a.quantize.calibrate, a.output};
     others.insert(others.end(), a.quantize.more_models.begin(), a.quantize.more_models.end());
     for (const LoraFile & lora : a.quantize.loras) others.push_back(lora.path);
     const std::string problem_of_name =
@@ -98,7 +123,11 @@ int run_quantize(const Arguments & a) {
         print_error(problem);
         return 1;
     }
-    const Lists lists = lists_of(a.quantize);
+    Lists lists;
+    if (!make_lists(a.quantize, lists, problem)) {
+        print_error(problem);
+        return 1;
+    }
     const sd_quantize_params_t p = params_of(a, lists);
     Progress bar;
     char *text = nullptr, *json = nullptr;

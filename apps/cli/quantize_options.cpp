@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <string_view>
 
 namespace cli {
@@ -31,19 +30,6 @@ void option_of_size(CLI::App & app, const char * flags, uint64_t & value, const 
                                        " is no size: 7.5GiB, 800MB, or bytes");
     };
     app.add_option_function<std::string>(flags, take, text)->group(kGroup)->type_name("SIZE");
-}
-
-// What people know from other quantizers, and will look for.
-void add_unbuilt(CLI::App & app) {
-    static const std::map<std::string, const char *> unbuilt = {
-        {"--calibrate", "statistics of activations, which are not built yet"},
-    };
-    for (const auto & [name, what] : unbuilt) {
-        const auto refuse = [name = name, what = what](const std::string &) {
-            throw CLI::ValidationError(name + " belongs to " + what);
-        };
-        app.add_option_function<std::string>(name, refuse)->group("");
-    }
 }
 
 // "FILE:0.8", or "FILE" for 1. A colon that no number follows belongs to the name.
@@ -105,6 +91,13 @@ void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
     option(app, "--rules", q.rules,
            "a file of lines \"PATTERN = FORMAT\", \"PATTERN = FORMAT/GROUP\" or \"PATTERN = keep\"", "FILE");
     add_loras(app, q.loras);
+    option(app, "--calibrate", q.calibrate,
+           "error feedback from pictures of the prompts in this file, one in each line; with -m, the other "
+           "model files only help to make them",
+           "FILE")
+        ->check(not_empty());
+    option_of_size(app, "--calibrate-memory", q.calibrate_memory,
+                   "for statistics that are gathered in one pass over the prompts (2GiB)");
     const auto flag = [&](const char * flags, bool & value, const char * text) {
         app.add_flag(flags, value, text)->group(kGroup);
     };
@@ -122,7 +115,6 @@ void add_quantize_options(CLI::App & app, QuantizeArguments & q) {
     option(app, "--report", q.report,
            "write what became of each layer as JSON; -M compare: how near each picture is", "FILE")
         ->check(not_empty());
-    add_unbuilt(app);
 }
 
 void take_models(const CLI::App & app, std::string & model, QuantizeArguments & q) {

@@ -16,11 +16,11 @@ struct LoraFile {
 
 struct QuantizeArguments {
     std::vector<std::string> more_models; // after the first -m
-    std::string format, preset, include, exclude, rules, report;
+    std::string format, preset, include, exclude, rules, report, calibrate;
     std::vector<LoraFile> loras;
     int group = 0;
     double fail_above = 0, max_error = 0;
-    uint64_t target_size = 0; // bytes
+    uint64_t target_size = 0, calibrate_memory = 0; // bytes
     bool header_settings = false, force = false, allow_nonfinite = false, verify = false,
          scale_search = false;
 };

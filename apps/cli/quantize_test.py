@@ -59,6 +59,8 @@ class Quantize(unittest.TestCase):
         shutil.rmtree(WORK, ignore_errors=True)
         os.makedirs(WORK)
         subprocess.run([sys.executable, MAKE, WORK], check=True)
+        with open(path("prompts.txt"), "w", encoding="utf-8") as handle:
+            handle.write("a cat\n\n  two dogs  \na house by the sea\n")
         FloatKrea2(random.Random(5)).write(path("krea2.safetensors"), {"format": "pt", "title": "tiny"})
 
     def picture(self, model, more=""):
@@ -147,8 +149,11 @@ class Quantize(unittest.TestCase):
                      "krea2.safetensors/r.json: its folder cannot be made: Not a directory")
         self.refused(good + ["--format", "int8", "--report", "./krea2.safetensors"],
                      "--report ./krea2.safetensors: is a file that is read or written")
-        self.refused(good + ["--calibrate", "x"], "--calibrate belongs to statistics of activations, which are not built "
-                     "yet (sd-cli --help lists the options)")
+        self.refused(good + ["--format", "int8", "--calibrate", "missing.txt"], "missing.txt: cannot be read: No such file or directory")
+        self.refused(good + ["--format", "int8", "--calibrate", "prompts.txt", "--vae", "tiny-wan-vae.safetensors"],
+                     "krea2.safetensors: no text encoder is given (a Qwen3-VL text encoder: --llm FILE)")
+        self.refused(good + ["-m", "krea2.safetensors", "--format", "int8", "--calibrate", "prompts.txt"],
+                     "a model in several files cannot be calibrated (quantize its parts one at a time)")
         self.refused(good + ["--format", "int8", "--lora", "missing.safetensors:0.5"],
                      "missing.safetensors: No such file or directory")
         self.refused(good + ["--format", "auto"],
@@ -207,6 +212,54 @@ class Quantize(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("error: --lora is for -M quantize; pictures take <lora:NAME:STRENGTH> in the prompt",
                       done.stderr.decode())
+
+    PARTS = ["--llm", "tiny-qwen3-vl.gguf", "--vae", "tiny-wan-vae.safetensors", "--calibrate", "prompts.txt", "--steps",
+             "3", "-W", "64", "-H", "64"]
+
+    def test_calibration_brings_outputs_nearer(self):
+        for form in ("int8", "int8-convrot", "w4a4", "w4a8"):
+            name = "cal-" + form
+            done = quantize("-m", "krea2.safetensors", *self.PARTS, "-o", name + ".safetensors", "--format", form,
+                            "--verify", "--report", name + ".json")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            self.assertIn("calibrated with 3 prompts: 16 of 16 layers", done.stdout.decode())
+            with open(path(name + ".json"), encoding="utf-8") as handle:
+                report = json.load(handle)
+            self.assertEqual(report["calibration"], {"prompts": 3})
+            self.assertEqual(len(report["layers"]), 16)
+            for layer in report["layers"]:
+                self.assertLess(layer["output_error"], 0.9 * layer["plain_output_error"], layer["name"])
+            # The file has the quantized model alone.
+            self.assertLess(os.path.getsize(path(name + ".safetensors")), os.path.getsize(path("krea2.safetensors")))
+        self.picture("cal-w4a8.safetensors")
+
+    def test_calibration_is_the_same_however_it_is_run(self):
+        files = []
+        for name, more in (("c1", ["-t", "1"]), ("c2", ["-t", "2"]), ("c3", ["--calibrate-memory", "600kB"])):
+            done = quantize("-m", "krea2.safetensors", *self.PARTS, "-o", name + ".safetensors", "--format", "w4a8", *more)
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            with open(path(name + ".safetensors"), "rb") as handle:
+                files.append(handle.read())
+        self.assertIn("calibration, pass 2", done.stderr.decode())
+        self.assertTrue(files[0] == files[1] == files[2])
+        done = quantize("-m", "krea2.safetensors", "-o", "c4.safetensors", "--format", "w4a8")
+        with open(path("c4.safetensors"), "rb") as handle:
+            self.assertNotEqual(handle.read(), files[0])
+
+    def test_calibration_of_a_merged_model_sees_the_merged_model(self):
+        adapter = tiny.Safetensors()
+        adapter.add("blocks.0.mlp.up.diff", "F32", [256, 128], tiny.f32([0.25] * (256 * 128)))
+        adapter.write(path("push.safetensors"), {})
+        errors = []
+        for more in ([], ["--lora", "push.safetensors"]):
+            done = quantize("-m", "krea2.safetensors", *self.PARTS, "-o", "push-out.safetensors", "--format", "w4a4",
+                            "--force", "--report", "push.json", *more)
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            with open(path("push.json"), encoding="utf-8") as handle:
+                layers = {layer["name"]: layer for layer in json.load(handle)["layers"]}
+            # What this layer reads comes from the changed one.
+            errors.append(layers["blocks.0.mlp.down"]["plain_output_error"])
+        self.assertGreater(abs(errors[0] - errors[1]), 1e-4)
 
     def test_an_error_above_the_limit_is_a_failure_with_the_file_there(self):
         done = quantize("-m", "krea2.safetensors", "-o", "f.safetensors", "--format", "w4a4", "--fail-above", "0.01")

@@ -28,7 +28,13 @@ const std::vector<Place> & groups() {
 
 const std::vector<Place> & options() {
     static const std::vector<Place> list = {
-        {"--tokenizer", {Mode::img_gen, Mode::compare}},
+        {"--tokenizer", {Mode::img_gen, Mode::quantize, Mode::compare}},
+        // For calibration.
+        {"--steps", {Mode::img_gen, Mode::quantize, Mode::compare}},
+        {"--cfg-scale", {Mode::img_gen, Mode::quantize, Mode::compare}},
+        {"--width", {Mode::img_gen, Mode::quantize, Mode::compare}},
+        {"--height", {Mode::img_gen, Mode::quantize, Mode::compare}},
+        {"--seed", {Mode::img_gen, Mode::quantize, Mode::compare}},
         {"--type", {Mode::img_gen, Mode::convert, Mode::compare}},
         {"--tensor-type-rules", {Mode::img_gen, Mode::convert, Mode::compare}},
         {"--keep-loaded", {Mode::img_gen, Mode::compare}},

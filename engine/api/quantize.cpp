@@ -7,6 +7,32 @@
 namespace sd {
 namespace {
 
+CalibrationRequest calibration_of(const sd_quantize_params_t & p) {
+    CalibrationRequest c;
+    for (size_t i = 0; i < p.calibration_prompts_count; ++i)
+        c.prompts.push_back(text_of(p.calibration_prompts[i]));
+    if (c.prompts.empty()) return c;
+    c.files = paths_of(p.calibration_files);
+    if (c.files.model.empty() && c.files.diffusion_model.empty() && c.files.llm.empty() &&
+        c.files.vae.empty()) {
+        if (p.more_files_count > 0)
+            throw Error({"E_ARGUMENT",
+                         {},
+                         {},
+                         "a model in several files cannot be calibrated",
+                         "quantize its parts one at a time"});
+        c.files = paths_of(p.files);
+    }
+    c.tokenizer = text_of(p.calibration_tokenizer);
+    c.steps = p.calibration_steps;
+    c.width = p.calibration_width;
+    c.height = p.calibration_height;
+    if (p.calibration_cfg != 0.0f) c.cfg_scale = p.calibration_cfg;
+    c.seed = p.calibration_seed;
+    if (p.calibration_memory > 0) c.memory = p.calibration_memory;
+    return c;
+}
+
 QuantizeRequest request_of(const sd_quantize_params_t & p) {
     QuantizeRequest request;
     request.output = text_of(p.output);
@@ -22,6 +48,7 @@ QuantizeRequest request_of(const sd_quantize_params_t & p) {
     request.verify = p.verify;
     request.budget = {p.target_size, p.max_error};
     request.scale_search = p.scale_search;
+    request.calibration = calibration_of(p);
     request.adapters = adapter_uses(p.loras, p.lora_count);
     request.fail_above = p.fail_above;
     request.threads = p.n_threads;

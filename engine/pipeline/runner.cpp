@@ -6,6 +6,7 @@
 #include "ggml-cpu.h"
 #include "pipeline/extensions.h"
 
+#include "pipeline/observe.h"
 #include <new>
 
 namespace sd {
@@ -57,6 +58,7 @@ void Runner::start(const Graph & g) {
 ggml_backend_buffer_type_t Runner::weight_memory() const {
     return ggml_backend_get_default_buffer_type(backends_.front().get());
 }
+    Observation::attach(scheduler_.get());
 
 size_t Runner::memory_of(const Graph & g) {
     std::vector<size_t> sizes(backends_.size());

@@ -1,7 +1,7 @@
 // What a thread works with, kept from piece to piece.
 #pragma once
 
-#include "quantize/encode.h"
+#include "quantize/feedback.h"
 
 #include <cstddef>
 #include <memory>
@@ -15,6 +15,7 @@ struct Bench {
     std::vector<float> rows;
     std::vector<std::byte> bytes;
     RowEncoder encoder;
+    FeedbackEncoder feedback;
     EncodedRows encoded;
 };
 

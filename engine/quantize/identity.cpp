@@ -13,7 +13,7 @@ namespace {
 
 // Whoever changes what is written for the same plan, or how the work is cut into pieces, gives another
 // number.
-constexpr uint64_t kWritersVersion = 1;
+constexpr uint64_t kWritersVersion = 2;
 
 // What the file is, without its folder.
 void add_file(Digest & digest, const std::string & path) {
@@ -43,6 +43,15 @@ void add_request(Digest & digest, const QuantizeRequest & request) {
         add_file(digest, use.path);
         digest.number(std::bit_cast<uint32_t>(use.strength));
     }
+    const CalibrationRequest & c = request.calibration;
+    if (c.prompts.empty()) return;
+    for (const std::string & prompt : c.prompts) digest.text(prompt);
+    for (const std::string * path : {&c.files.model, &c.files.diffusion_model, &c.files.llm, &c.files.vae}) {
+        if (!path->empty()) add_file(digest, *path);
+    }
+    for (const int n : {c.steps, c.width, c.height}) digest.number(uint64_t(n));
+    digest.number(std::bit_cast<uint32_t>(c.cfg_scale.value_or(0)));
+    digest.number(uint64_t(c.seed));
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 
 namespace sd {
@@ -35,6 +36,7 @@ void check_request(const Checkpoint & checkpoint, const QuantizeRequest & reques
     }
     check_output(request.output, request.replace);
     check_budget(request);
+    check_calibration(request.calibration);
     if (!(request.fail_above >= 0))
         throw Error({"E_ARGUMENT", {}, {}, "--fail-above: is below 0 or no number", {}});
 }
@@ -58,6 +60,7 @@ QuantizeReport start_report(const Checkpoint & checkpoint, const QuantizeRequest
     QuantizeReport report;
     report.output = request.output;
     report.fail_above = request.fail_above;
+    report.calibration_prompts = request.calibration.prompts.size();
     report.scale_search = request.scale_search;
     for (const OpenedFile & f : checkpoint.files()) report.inputs.emplace_back(f.file.path(), f.file.size());
     report.presets = selection.presets;
@@ -76,6 +79,8 @@ void add_layers(const QuantizePlan & plan, const std::vector<LayerResult> & resu
         report.layers.push_back({p.name, l.format, l.group, l.n, l.k, type_name(l.weight->type), l.why,
                                  results[i].sums.relative(), std::nullopt, results[i].nonfinite, bytes_of(l),
                                  p.bytes, l.book != kGaussianLevels});
+        if (const OutputSums & o = results[i].outputs; o.size > 0)
+            report.layers.back().outputs = {std::sqrt(o.error / o.size), std::sqrt(o.plain / o.size)};
         all.add(results[i].sums);
         if (results[i].nonfinite > 0)
             report.warnings.push_back(p.name + ": " + std::to_string(results[i].nonfinite) +
@@ -107,7 +112,10 @@ void write(const Checkpoint & checkpoint, const QuantizePlan & plan, const Quant
     };
     WriteOptions options = options_of(request);
     options.progress = progress;
-    const std::vector<LayerResult> results = write_quantized(checkpoint, plan, options, out);
+    Calibrator calibrator(request.calibration, request.adapters, request.threads, progress);
+    const bool calibrate = !request.calibration.prompts.empty();
+    const std::vector<LayerResult> results =
+        write_quantized(checkpoint, plan, options, out, calibrate ? &calibrator : nullptr);
     add_layers(plan, results, report);
     if (request.verify) {
         const std::vector<double> errors = verify_quantized(checkpoint, plan, results, options, out.path());

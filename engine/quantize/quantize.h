@@ -1,12 +1,14 @@
 // Writes a checkpoint as one safetensors file with weights in ComfyUI's INT8 and INT4 formats, and tells how
 // good they are. Streaming: beside the headers each thread has about a million values at a time, whatever the
-// tensors; exceptions are tensors with strides, which are in memory once. The file is the same for any number
-// of threads and any instruction set, and there whole or not at all.
+// tensors; exceptions are tensors with strides, which are in memory once, and calibration (docs/quantize.md).
+// The file is the same for any number of threads and, but for calibrated layers, any instruction set, and
+// there whole or not at all.
 #pragma once
 
 #include "adapters/adapter.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/comfy_quant/quant_module.h"
+#include "quantize/calibrate.h"
 #include "quantize/choice.h"
 #include "quantize/report.h"
 #include "quantize/selection.h"
@@ -27,6 +29,7 @@ struct QuantizeRequest {
     bool verify = false;          // read the file again, and compare all of it with the input
     bool scale_search = false; // see EncodeOptions; w4a8 layers with heavy tails may get levels of their own
     Budget budget;             // of the format "auto"
+    CalibrationRequest calibration;   // of layers; without prompts there is none
     std::vector<AdapterUse> adapters; // that become part of the weights
     double fail_above = 0;            // a relative error that no layer may exceed; 0: any is fine
     int threads = 0;                  // below 1: one for each core the process may use

@@ -20,6 +20,10 @@ Json layer_json(const QuantizedLayer & l) {
     out["why"] = l.why;
     out["error"] = number(l.error);
     if (l.verified) out["verified_error"] = number(*l.verified);
+    if (l.outputs) {
+        out["output_error"] = number(l.outputs->error);
+        out["plain_output_error"] = number(l.outputs->plain);
+    }
     if (l.own_levels) out["own_levels"] = true;
     if (l.nonfinite > 0) out["nonfinite"] = l.nonfinite;
     out["bytes_before"] = l.bytes_before;
@@ -106,6 +110,7 @@ std::string report_json(const QuantizeReport & report) {
                 {"layers", layers},
                 {"kept", kept},
                 {"warnings", report.warnings}};
+    if (report.calibration_prompts > 0) out["calibration"] = {{"prompts", report.calibration_prompts}};
     if (report.scale_search) out["scale_search"] = true;
     if (!report.adapters.empty()) out["adapters"] = adapters_json(report.adapters);
     if (report.choice) out["choice"] = choice_json(*report.choice);

@@ -26,6 +26,12 @@ struct QuantizedLayer {
     int64_t nonfinite;              // values that count as 0
     uint64_t bytes_before, bytes_after;
     bool own_levels; // w4a8: not those that all have
+    // Of calibrated layers: |error| / |output| over the activations of the prompts, and what it would be
+    // without calibration.
+    struct Outputs {
+        double error, plain;
+    };
+    std::optional<Outputs> outputs = {};
 };
 
 struct UnchangedLayer {
@@ -46,6 +52,7 @@ struct QuantizeReport {
     std::vector<std::string> warnings;
     double error = 0; // of all quantized weights together
     double fail_above = 0;
+    size_t calibration_prompts = 0;
     bool scale_search = false;
     std::vector<AdapterNote> adapters; // that were merged before anything was quantized
     std::optional<Choice> choice;      // of the format "auto"

@@ -82,6 +82,27 @@ std::string formats(const QuantizeReport & report) {
     return text;
 }
 
+// Outputs of layers, with calibration and without.
+std::string calibration(const QuantizeReport & report) {
+    if (report.calibration_prompts == 0) return {};
+    std::vector<double> with, without;
+    for (const QuantizedLayer & l : report.layers) {
+        if (!l.outputs) continue;
+        with.push_back(l.outputs->error);
+        without.push_back(l.outputs->plain);
+    }
+    std::string text = format("\ncalibrated with %zu prompts: %zu of %zu layers\n",
+                              report.calibration_prompts, with.size(), report.layers.size());
+    if (with.empty()) return text;
+    const auto row = [](const char * name, std::vector<double> & errors) {
+        std::sort(errors.begin(), errors.end());
+        return format("  %-40s %9s %9s %9s\n", name, percent(errors.front()).c_str(),
+                      percent(errors[errors.size() / 2]).c_str(), percent(errors.back()).c_str());
+    };
+    return text + format("  %-40s %9s %9s %9s\n", "error of outputs:", "least", "median", "worst") +
+           row("with calibration", with) + row("without", without);
+}
+
 // What was asked of the choice, and what came of it.
 std::string choice(const QuantizeReport & report) {
     if (!report.choice) return {};
@@ -112,7 +133,11 @@ std::string worst(const QuantizeReport & report) {
     std::string text = "\nlargest errors\n";
     for (const QuantizedLayer * l : report.worst(10))
         text += format("  %9s  %-24s ", percent(l->error).c_str(), format_text(l->format, l->group).c_str()) +
-                printable(l->name) + "\n";
+                printable(l->name) +
+                (l->outputs ? "  (outputs: " + percent(l->outputs->error) + ", without calibration " +
+                                  percent(l->outputs->plain) + ")"
+                            : "") +
+                "\n";
     return text;
 }
 
@@ -138,7 +163,8 @@ std::string bins(const QuantizeReport & report) {
 std::string report_text(const QuantizeReport & report) {
     std::string text = sizes(report);
     for (const std::string & preset : report.presets) text += "preset for " + printable(preset) + "\n";
-    text += adapters(report) + formats(report) + choice(report) + kept(report) + worst(report) + bins(report);
+    text += adapters(report) + formats(report) + calibration(report) + choice(report) + kept(report) +
+            worst(report) + bins(report);
     const auto verified = [](const QuantizedLayer & l) { return l.verified.has_value(); };
     if (std::any_of(report.layers.begin(), report.layers.end(), verified))
         text += "\nverified: the file was read again, and holds what this report says\n";

@@ -1,8 +1,10 @@
 #include "quantize/write.h"
 
+#include "base/log.h"
 #include "base/parallel.h"
 #include "checkpoint/values/floats.h"
 #include "quantize/bench.h"
+#include "quantize/calibrate.h"
 #include "quantize/source.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <type_traits>
 
 namespace sd {
@@ -35,32 +38,22 @@ class Writer {
         for (const JournalEntry & entry : out.found()) take(entry);
     }
 
-    std::vector<LayerResult> write() {
+    std::vector<LayerResult> write(Calibrator * calibrator) {
         if (!out_.is_finished()) out_.write_at(0, plan_.start.data(), plan_.start.size());
         done_ += plan_.start.size();
         tell(options_.progress, "quantizing", done_, plan_.bytes);
-        in_parallel(int64_t(pieces_.size()), options_.threads, [&](int64_t i) {
-            if (done_pieces_[size_t(i)]) return;
-            std::unique_ptr<Bench> bench = benches_.take();
-            const Piece & piece = pieces_[size_t(i)];
-            if (piece.item >= 0) {
-                copy(piece, *bench);
-            } else {
-                encode(piece, *bench, results_[size_t(i)]);
-            }
-            const uint64_t bytes = bytes_of(piece);
-            benches_.give(std::move(bench));
-            out_.done({uint32_t(i), piece.item >= 0 ? "" : text_of(results_[size_t(i)])}, bytes);
-            const std::lock_guard lock(mutex_);
-            done_ += bytes;
-            tell(options_.progress, "quantizing", done_, plan_.bytes);
-        });
+        if (calibrator != nullptr) {
+            write_pieces([](const Piece & piece) { return piece.item >= 0; }, nullptr);
+            write_calibrated(*calibrator);
+        }
+        write_pieces([](const Piece &) { return true; }, nullptr);
         std::vector<LayerResult> layers(plan_.layers.size());
         for (size_t i = 0; i < pieces_.size(); ++i) {
             if (pieces_[i].item >= 0) continue;
             LayerResult & layer = layers[size_t(-1 - pieces_[i].item)];
             layer.sums.add(results_[i].sums);
             layer.nonfinite += results_[i].nonfinite;
+            layer.outputs.add(results_[i].outputs);
         }
         return layers;
     }
@@ -84,8 +77,67 @@ class Writer {
 
     static std::string text_of(const LayerResult & result) {
         static_assert(std::is_trivially_copyable_v<LayerResult> &&
-                      sizeof(LayerResult) == 2 * sizeof(double) + sizeof(int64_t));
+                      sizeof(LayerResult) == 5 * sizeof(double) + sizeof(int64_t));
         return {reinterpret_cast<const char *>(&result), sizeof result};
+    }
+
+    // Those that are not done. factor: of the layers they belong to; NULL: without feedback.
+    void write_pieces(const std::function<bool(const Piece &)> & which, const FeedbackFactor * factor) {
+        in_parallel(int64_t(pieces_.size()), options_.threads, [&](int64_t i) {
+            const Piece & piece = pieces_[size_t(i)];
+            if (done_pieces_[size_t(i)] || !which(piece)) return;
+            std::unique_ptr<Bench> bench = benches_.take();
+            if (piece.item >= 0) {
+                copy(piece, *bench);
+            } else {
+                encode(piece, factor, *bench, results_[size_t(i)]);
+            }
+            const uint64_t bytes = bytes_of(piece);
+            benches_.give(std::move(bench));
+            out_.done({uint32_t(i), piece.item >= 0 ? "" : text_of(results_[size_t(i)])}, bytes);
+            done_pieces_[size_t(i)] = 1;
+            const std::lock_guard lock(mutex_);
+            done_ += bytes;
+            tell(options_.progress, "quantizing", done_, plan_.bytes);
+        });
+    }
+
+    // As long as the pipeline runs layers that are not done.
+    void write_calibrated(Calibrator & calibrator) {
+        std::set<size_t> open;
+        for (size_t i = 0; i < pieces_.size(); ++i) {
+            if (pieces_[i].item < 0 && !done_pieces_[i]) open.insert(size_t(-1 - pieces_[i].item));
+        }
+        while (!open.empty()) {
+            const std::vector<size_t> numbers(open.begin(), open.end());
+            std::vector<const ChosenLayer *> layers;
+            for (const size_t i : numbers) layers.push_back(plan_.layers[i].layer);
+            std::vector<MomentsOfLayers> found = calibrator.gather(layers);
+            if (found.empty()) break;
+            for (MomentsOfLayers & m : found) {
+                std::set<int64_t> items;
+                for (const size_t i : m.layers) {
+                    items.insert(-1 - int64_t(numbers[i]));
+                    open.erase(numbers[i]);
+                }
+                const FeedbackFactor factor = factor_for(*layers[m.layers[0]], m.moments);
+                write_pieces([&](const Piece & piece) { return items.contains(piece.item); }, &factor);
+            }
+        }
+        for (const size_t i : open)
+            log_warn(plan_.layers[i].name +
+                     ": is not run for these prompts, so it is quantized without calibration");
+    }
+
+    FeedbackFactor factor_for(const ChosenLayer & layer, SecondMoments & moments) const {
+        try {
+            return factor_of(std::move(moments), options_.threads);
+        } catch (const Error & error) {
+            if (error.parts().code != "E_CALIBRATION") throw;
+            throw checkpoint_.error(*layer.weight, "E_CALIBRATION",
+                                    "cannot be calibrated: " + error.parts().cause,
+                                    "leave it as it is with --exclude, or use other prompts");
+        }
     }
 
     // In the new file.
@@ -122,7 +174,7 @@ class Writer {
         out_.write_at(plan.offset + before, bench.bytes.data(), bench.bytes.size());
     }
 
-    void encode(const Piece & piece, Bench & bench, LayerResult & result) {
+    void encode(const Piece & piece, const FeedbackFactor * factor, Bench & bench, LayerResult & result) {
         const size_t number = size_t(-1 - piece.item);
         const LayerPlan & plan = plan_.layers[number];
         const ChosenLayer & layer = *plan.layer;
@@ -131,12 +183,16 @@ class Writer {
         const EncodeOptions options = {
             layer.format, layer.group, layer.k, layer.book, options_.allow_nonfinite, options_.scale_search};
         EncodedRows & encoded = bench.encoded;
+        OutputSums outputs;
         try {
-            bench.encoder.encode(options, bench.rows.data(), piece.count, encoded);
+            if (factor != nullptr)
+                outputs = bench.feedback.encode(options, *factor, bench.rows.data(), piece.count, encoded);
+            else
+                bench.encoder.encode(options, bench.rows.data(), piece.count, encoded);
         } catch (const BadRow & bad) {
             sources_[number].refuse(piece.begin, bad);
         }
-        result = {encoded.sums, encoded.nonfinite};
+        result = {encoded.sums, encoded.nonfinite, outputs};
         put(plan, piece, encoded);
     }
 
@@ -196,8 +252,9 @@ void tell(const QuantizeProgress & progress, const char * what, uint64_t done, u
 }
 
 std::vector<LayerResult> write_quantized(const Checkpoint & checkpoint, const QuantizePlan & plan,
-                                         const WriteOptions & options, PartFile & out) {
-    return Writer(checkpoint, plan, options, out).write();
+                                         const WriteOptions & options, PartFile & out,
+                                         Calibrator * calibrator) {
+    return Writer(checkpoint, plan, options, out).write(calibrator);
 }
 
 } // namespace sd

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """full_size.py DIR: writes Krea 2, Qwen3-VL 4B and the Wan 2.1 VAE in their published sizes, with random weights.
+full_size.py DIR BLOCKS: writes only a Krea 2 in BF16 with so many of its 28 blocks; 26 are 24 GB. For the quantizer.
 
 About 16 GB, for measuring speed and memory: INT8 ConvRot with groups of 256, Q4_K, BF16. Nothing is in memory for longer
 than it takes to write it.
@@ -55,6 +56,13 @@ class Krea2(make.Krea2):
         self.add(name + ".weight", "I8", [n, k], Lazy(self.rng.randbytes(BLOCK), n * k))
         self.add(name + ".weight_scale", "F32", [n, 1], make.f32([k ** -0.5 / 74] * n))
         self.settings(name, {"format": "int8_tensorwise", "convrot": True, "convrot_groupsize": 256})
+
+    int4 = int8
+
+
+class FloatKrea2(Krea2):
+    def int8(self, name, n, k):
+        self.plain(name, n, k)
 
     int4 = int8
 
@@ -139,14 +147,18 @@ def text_encoder(rng, path):
 
 
 def main():
-    if len(sys.argv) != 2:
-        print("usage: full_size.py DIR", file=sys.stderr)
+    if len(sys.argv) not in (2, 3) or not "".join(sys.argv[2:] or "1").isdigit():
+        print("usage: full_size.py DIR [BLOCKS]", file=sys.stderr)
         return 2
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     make.WIDTH, make.HEADS, make.KV_HEADS, make.HEAD_DIM, make.MLP, make.LAYERS = 6144, 48, 12, 128, 16384, 28
     make.TEXT_WIDTH, make.TEXT_HEADS, make.TEXT_MLP, make.STATES = 2560, 20, 6912, 12
     make.VAE_WIDTH = 96
+    if len(sys.argv) == 3:
+        make.LAYERS = int(sys.argv[2])
+        write_safetensors(FloatKrea2(random.Random(1)), os.path.join(folder, "full-krea2-bf16.safetensors"))
+        return 0
     write_safetensors(Krea2(random.Random(1)), os.path.join(folder, "full-krea2-int8-convrot.safetensors"))
     text_encoder(random.Random(2), os.path.join(folder, "full-qwen3-vl-q4_k.gguf"))
     write_safetensors(WanVae(random.Random(3)), os.path.join(folder, "full-wan-vae.safetensors"))
