@@ -15,7 +15,7 @@ namespace {
 // Whether the terminal's last line is a bar, which other lines take the place of.
 std::atomic<bool> bar_drawn{false};
 
-bool verbose_wanted, color_wanted;
+bool verbose_wanted, color_wanted, brief;
 
 // In one call, so that lines of several threads do not mix. A file's name cannot make a second line.
 void print_line(const char * tag, const char * color, const std::string & message) {
@@ -29,6 +29,7 @@ void print_line(const char * tag, const char * color, const std::string & messag
 
 void print_log(sd_log_level_t level, const char * text, void *) {
     if (level == SD_LOG_DEBUG && !verbose_wanted) return;
+    if (level == SD_LOG_INFO && brief) return;
     if (level == SD_LOG_ERROR)
         print_error(text);
     else if (level == SD_LOG_WARN)
@@ -61,6 +62,8 @@ void show_log(bool verbose, bool color) {
     sd_set_log_callback(print_log, nullptr);
 }
 
+void show_briefly() { brief = !verbose_wanted; }
+
 bool print_result(const std::string & text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     if (written && std::fflush(stdout) == 0) return true;
@@ -74,7 +77,7 @@ void Progress::show(const std::string & what, uint64_t done, uint64_t total, Uni
         end();
         phase_ = what;
         begin_ = told_ = now;
-        if (!on_terminal()) print_note(what);
+        if (!on_terminal() && !brief) print_note(what);
     }
     const Standing standing = {what, done, total, std::chrono::duration<double>(now - begin_).count(), unit};
     if (on_terminal()) {
@@ -86,7 +89,7 @@ void Progress::show(const std::string & what, uint64_t done, uint64_t total, Uni
     }
     constexpr auto kBetweenLines = std::chrono::seconds(10);
     if (done == total) {
-        print_note(what + ": done in " + duration(standing.seconds));
+        if (!brief) print_note(what + ": done in " + duration(standing.seconds));
     } else if (now - told_ >= kBetweenLines) {
         told_ = now;
         print_note(what + ": " + standing_text(standing));
@@ -94,7 +97,7 @@ void Progress::show(const std::string & what, uint64_t done, uint64_t total, Uni
 }
 
 void Progress::end() {
-    if (bar_drawn.exchange(false)) std::fprintf(stderr, "\n");
+    if (bar_drawn.exchange(false)) std::fputs(brief ? "\r\x1b[K" : "\n", stderr);
     phase_.clear();
 }
 

@@ -18,6 +18,10 @@ void print_note(const std::string & text);
 // all tags from now on.
 void show_log(bool verbose, bool color);
 
+// From now on work of a few seconds leaves no lines, and the log only warnings and errors, unless it is
+// verbose: for the many pictures after a first one.
+void show_briefly();
+
 // Writes a result; false, with an error line, when that fails (a full disk, a closed pipe).
 bool print_result(const std::string & text);
 

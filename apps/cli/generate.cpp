@@ -1,5 +1,4 @@
 #include "apps/cli/bundled_model.h"
-#include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/generation_data.h"
 #include "apps/cli/image/contact_sheet.h"
@@ -43,7 +42,8 @@ void save(int index, int64_t seed, const sd_image_t * image, void * data) {
     std::string error;
     if (write_image(path, *image, text, error)) {
         ++job.saved;
-        print_note("saved " + path + " (seed " + std::to_string(seed) + ")");
+        print_note("saved " + path + " (seed " + std::to_string(seed) + ")" +
+                   (job.in.prompts.size() > 1 ? ": " + job.in.prompts[job.prompt].given : ""));
     } else {
         ++job.failed;
         print_error(error);
@@ -98,12 +98,12 @@ int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in, ContactSheet * gr
     const Interrupt interrupt(ctx);
     for (const Prompt & prompt : in.prompts) {
         job.generation = generation_of(a, in, prompt);
-        if (in.prompts.size() > 1) print_note("prompt " + quoted(prompt.given));
         const sd_img_gen_params_t p = params_of(a, in, prompt);
         const bool made = generate_image(ctx, &p, &callbacks, nullptr, nullptr);
         job.progress.end();
         if (!made) return status_of(job, false);
         ++job.prompt;
+        show_briefly(); // the rest
     }
     return status_of(job, true);
 }
