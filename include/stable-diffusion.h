@@ -147,6 +147,7 @@ typedef struct {
     uint32_t lora_count;
     // Error feedback from what layers read while these files make pictures of the prompts (count 0: none).
     // They hold a whole pipeline, with the layers under the same names; all NULL: they are `files`.
+    // There are no more_files then.
     const char * const * calibration_prompts;
     size_t calibration_prompts_count;
     sd_model_files_t calibration_files;

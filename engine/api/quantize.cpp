@@ -12,17 +12,16 @@ CalibrationRequest calibration_of(const sd_quantize_params_t & p) {
     for (size_t i = 0; i < p.calibration_prompts_count; ++i)
         c.prompts.push_back(text_of(p.calibration_prompts[i]));
     if (c.prompts.empty()) return c;
+    if (p.more_files_count > 0)
+        throw Error({"E_ARGUMENT",
+                     {},
+                     {},
+                     "a model in several files cannot be calibrated",
+                     "quantize its parts one at a time"});
     c.files = paths_of(p.calibration_files);
-    if (c.files.model.empty() && c.files.diffusion_model.empty() && c.files.llm.empty() &&
-        c.files.vae.empty()) {
-        if (p.more_files_count > 0)
-            throw Error({"E_ARGUMENT",
-                         {},
-                         {},
-                         "a model in several files cannot be calibrated",
-                         "quantize its parts one at a time"});
+    const ModelPaths & f = c.files;
+    if (f.model.empty() && f.diffusion_model.empty() && f.llm.empty() && f.vae.empty())
         c.files = paths_of(p.files);
-    }
     c.tokenizer = text_of(p.calibration_tokenizer);
     c.steps = p.calibration_steps;
     c.width = p.calibration_width;
