@@ -61,6 +61,8 @@ class Quantize(unittest.TestCase):
         subprocess.run([sys.executable, MAKE, WORK], check=True)
         with open(path("prompts.txt"), "w", encoding="utf-8") as handle:
             handle.write("a cat\n\n  two dogs  \na house by the sea\n")
+        with open(path("other.txt"), "w", encoding="utf-8") as handle:
+            handle.write("a dog")
         FloatKrea2(random.Random(5)).write(path("krea2.safetensors"), {"format": "pt", "title": "tiny"})
 
     def picture(self, model, more=""):
@@ -242,6 +244,22 @@ class Quantize(unittest.TestCase):
                 files.append(handle.read())
         self.assertIn("calibration, pass 2", done.stderr.decode())
         self.assertTrue(files[0] == files[1] == files[2])
+        # Interrupted after the second pass, and gone on with.
+        command = ["-M", "quantize", "-m", "krea2.safetensors", *self.PARTS, "-o", "c5.safetensors", "--format", "w4a8",
+                   "--calibrate-memory", "600kB"]
+        with subprocess.Popen([PROGRAM, *command], cwd=WORK, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            for line in process.stderr:
+                if b"calibration, pass 2" in line:
+                    process.send_signal(signal.SIGINT)
+        self.assertEqual(process.returncode, 130)
+        self.assertTrue(os.path.exists(path("c5.safetensors.part.journal")))
+        done = run(*[{"prompts.txt": "other.txt"}.get(word, word) for word in command])
+        self.assertIn("c5.safetensors.part.journal: is about other options", done.stderr.decode())
+        done = run(*command)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertIn("going on with c5.safetensors.part", done.stderr.decode())
+        with open(path("c5.safetensors"), "rb") as handle:
+            self.assertTrue(handle.read() == files[0])
         done = quantize("-m", "krea2.safetensors", "-o", "c4.safetensors", "--format", "w4a8")
         with open(path("c4.safetensors"), "rb") as handle:
             self.assertNotEqual(handle.read(), files[0])
