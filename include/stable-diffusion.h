@@ -241,6 +241,15 @@ typedef struct {
     enum rng_type_t rng_type;
     enum rng_type_t sampler_rng_type; // RNG_TYPE_COUNT: the same as rng_type
     enum lora_apply_mode_t lora_apply_mode;
+    // Where parts compute, where their weights wait and how much memory they take, as on the command line
+    // (docs/memory.md). None of it changes a picture.
+    const char * backend;        // "DEVICE", or "MODULE=DEVICE,..."; NULL: the best device
+    const char * params_backend; // the same, also "disk"; NULL: where they are used
+    const char * split_mode;     // "layer"
+    const char * max_vram;       // GiB, or "DEVICE=GiB,..."; below 0: so much less than is free
+    uint64_t max_ram;            // bytes the process may have in memory; 0: no limit
+    bool stream_layers;          // with a limit: keep what fits, and fetch layers while others compute
+    bool auto_fit;               // the best device, and as much of its memory as is free
 } sd_ctx_params_t;
 
 typedef struct {

@@ -204,13 +204,11 @@ void add_inspect_options(CLI::App & app, Arguments & a) {
         ->check(one_of({"text", "json"}));
 }
 
-// What is always so without a graphics card. Programs and scripts give these options on every machine.
+// What is always so. Programs and scripts for other builds give these options.
 void add_granted_options(CLI::App & app, Arguments & a) {
     Group g(app, "Devices");
     g.flag("--list-devices", a.list_devices, "print the devices there are, and end");
     static bool granted;
-    for (const char * name : {"--offload-to-cpu", "--clip-on-cpu", "--vae-on-cpu"})
-        g.flag(name, granted, "everything is on the CPU already");
     for (const char * name : {"--fa", "--diffusion-fa"}) g.flag(name, granted, "attention is always so");
     for (const char * name : {"--diffusion-conv-direct", "--vae-conv-direct"})
         g.flag(name, granted, "convolutions are always so");
@@ -300,6 +298,7 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
     add_inspect_options(app, a);
     add_quantize_options(app, a.quantize);
     add_compare_options(app, a.compare);
+    add_memory_options(app, a.memory);
     add_granted_options(app, a);
     add_foreign_options(app);
     exit_status = 1;
@@ -307,6 +306,7 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
         app.parse(argc, argv);
         a.mode = modes().at(mode);
         a.given = given_options(app);
+        settle(a.memory);
         if (a.mode == Mode::convert && app.count("--output") == 0) a.output = "output.gguf";
         if (a.mode == Mode::quantize) {
             take_models(app, a.model, a.quantize);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apps/cli/compare_options.h"
+#include "apps/cli/memory_options.h"
 #include "apps/cli/quantize_options.h"
 
 #include <cmath>
@@ -51,6 +52,7 @@ struct Arguments {
 
     bool json = false, layers = false;           // inspect
     std::string image, metadata_format = "text"; // metadata
+    MemoryArguments memory;
     QuantizeArguments quantize;
     CompareArguments compare; // and the report of `quantize`
     bool list_devices = false;

@@ -73,6 +73,14 @@ sd_ctx_params_t context_params_of(const Arguments & a) {
     c.rng_type = str_to_rng_type(a.rng.c_str());
     c.sampler_rng_type = str_to_rng_type(a.sampler_rng.c_str());
     c.lora_apply_mode = str_to_lora_apply_mode(a.lora_apply_mode.c_str());
+    const MemoryArguments & m = a.memory;
+    c.backend = m.backend.c_str();
+    c.params_backend = m.params_backend.c_str();
+    c.split_mode = m.split_mode.c_str();
+    c.max_vram = m.max_vram.c_str();
+    c.max_ram = m.max_ram;
+    c.stream_layers = m.stream_layers;
+    c.auto_fit = m.auto_fit;
     return c;
 }
 

@@ -20,6 +20,7 @@ const std::vector<Place> & groups() {
         {"Sampling", {Mode::img_gen, Mode::compare}},
         {"The VAE", {Mode::img_gen, Mode::compare}},
         {"Output", {Mode::img_gen}},
+        {"Devices and memory", {Mode::img_gen, Mode::compare}},
         {"Looking into files (-M inspect, -M metadata)", {Mode::inspect, Mode::metadata}},
         {"Quantizing (-M quantize)", {Mode::quantize}},
         {"Comparing two models (-M compare)", {Mode::compare}}};

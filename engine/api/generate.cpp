@@ -128,6 +128,13 @@ EngineOptions options_of(const sd_ctx_params_t & p) {
     if (p.lora_apply_mode == LORA_APPLY_IMMEDIATELY) o.adapter_mode = AdapterMode::immediately;
     if (p.lora_apply_mode == LORA_APPLY_AT_RUNTIME) o.adapter_mode = AdapterMode::at_runtime;
     o.types = TypeRules::parse(text_of(p.wtype), text_of(p.tensor_type_rules));
+    o.placement = {text_of(p.backend),
+                   text_of(p.params_backend),
+                   text_of(p.split_mode),
+                   text_of(p.max_vram),
+                   p.stream_layers,
+                   p.auto_fit,
+                   p.max_ram};
     return o;
 }
 

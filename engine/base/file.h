@@ -2,6 +2,7 @@
 // opened is an Error, never a short result and never SIGBUS.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,8 @@ class MappedFile {
 
     // Advice to the system about [offset, offset + bytes): read ahead, or drop from the page cache.
     void will_need(uint64_t offset, uint64_t bytes) const;
+    // Waits until the pages are there, so that whoever uses them does not; ends early when `stop` is set.
+    void touch(uint64_t offset, uint64_t bytes, const std::atomic<bool> * stop) const;
     void drop(uint64_t offset, uint64_t bytes) const;
 
   private:

@@ -166,6 +166,13 @@ void MappedFile::will_need(uint64_t offset, uint64_t bytes) const {
     if (state_->slot != nullptr) advise(state_->data, size(), offset, bytes, MADV_WILLNEED);
 }
 
+void MappedFile::touch(uint64_t offset, uint64_t bytes, const std::atomic<bool> * stop) const {
+    if (state_->slot == nullptr || offset >= size()) return;
+    const volatile std::byte * data = state_->data;
+    const uint64_t end = offset + std::min(bytes, size() - offset), page = page_size.load();
+    for (uint64_t at = offset; at < end && (stop == nullptr || !*stop); at += page) (void)data[at];
+}
+
 void MappedFile::drop(uint64_t offset, uint64_t bytes) const {
     if (state_->slot == nullptr) return;
     advise(state_->data, size(), offset, bytes, MADV_DONTNEED);

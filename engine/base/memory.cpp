@@ -62,4 +62,10 @@ uint64_t available_memory() {
     return std::min(system_memory(), limit - std::min(limit, kept));
 }
 
+uint64_t resident_memory() {
+    std::ifstream file("/proc/self/statm");
+    uint64_t all = 0, resident = 0;
+    return file >> all >> resident ? resident * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
 } // namespace sd

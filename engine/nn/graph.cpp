@@ -24,12 +24,16 @@ ggml_tensor * Graph::input(const std::string & name, ggml_type type, std::initia
     return tensor;
 }
 
-ggml_tensor * Graph::output(const std::string & name, ggml_tensor * tensor) {
-    ggml_set_name(tensor, name.c_str());
+ggml_tensor * Graph::keep(ggml_tensor * tensor) {
     ggml_set_output(tensor);
     ggml_build_forward_expand(graph_, tensor);
-    outputs_.emplace_back(name, tensor);
     return tensor;
+}
+
+ggml_tensor * Graph::output(const std::string & name, ggml_tensor * tensor) {
+    ggml_set_name(tensor, name.c_str());
+    outputs_.emplace_back(name, tensor);
+    return keep(tensor);
 }
 
 void Graph::watch(const std::string & name, ggml_tensor * tensor) {

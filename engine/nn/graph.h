@@ -27,6 +27,9 @@ class Graph {
     // A result: everything it needs becomes part of the graph, and its values last until the next run.
     ggml_tensor * output(const std::string & name, ggml_tensor * tensor);
 
+    // The same without a name: it is no result of the model.
+    ggml_tensor * keep(ggml_tensor * tensor);
+
     // The same for results that are only looked at (dumps); nothing unless `watched` was asked for before
     // building.
     void watch(const std::string & name, ggml_tensor * tensor);

@@ -45,7 +45,12 @@ uint64_t alignment_of(ggml_type type) {
 Weights::Weights(const ModelTable & table, Options options)
     : table_(table), options_(std::move(options)), allocated_ctx_(descriptions(table, options_.changes)),
       mapped_ctx_(descriptions(table, nullptr)) {
-    options_.map = options_.map && ggml_backend_buft_is_host(options_.buffer_type);
+    const bool host = ggml_backend_buft_is_host(options_.buffer_type);
+    from_file_ = options_.map;
+    options_.map = options_.map && host;
+    // System memory is where the CPU's weights are used. What is limited elsewhere has to wait somewhere.
+    if (host && options_.home == WeightHome::host) options_.home = WeightHome::device;
+    if (!host && options_.home == WeightHome::device && options_.budget) options_.home = WeightHome::host;
 }
 
 ggml_tensor * Weights::describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
@@ -60,7 +65,7 @@ ggml_tensor * Weights::describe(ggml_context * ctx, ggml_type type, const std::v
 ggml_tensor * Weights::allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
                                  Fill fill) {
     ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, name);
-    jobs_.push_back({tensor, nullptr, std::move(fill)});
+    groups_.back().jobs.push_back({tensor, nullptr, std::move(fill)});
     return tensor;
 }
 
@@ -70,13 +75,14 @@ ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std
     const bool plain = same && info.strides.empty();
     if (options_.map && plain && info.bytes >= kMapBytes && info.offset % alignment_of(type) == 0) {
         ggml_tensor * tensor = describe(mapped_ctx_.get(), type, shape, info.name);
-        mapped_.push_back({tensor, &info});
+        groups_.back().mapped.push_back({tensor, &info});
+        groups_.back().mapped_bytes += info.bytes;
         mapped_bytes_ += info.bytes;
         return tensor;
     }
     if (plain) {
         ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, info.name);
-        jobs_.push_back({tensor, &info, {}});
+        groups_.back().jobs.push_back({tensor, &info, {}});
         return tensor;
     }
     const Checkpoint & checkpoint = table_.checkpoint();
@@ -216,69 +222,6 @@ ggml_tensor * Weights::kernel(const std::string & name, int64_t in, int64_t out_
         }
     };
     return allocated(GGML_TYPE_F32, {out_channels, in, kh, kw}, tensor.info->name, fill);
-}
-
-uint64_t Weights::bytes_allocated() const {
-    uint64_t bytes = 0;
-    for (const LoadJob & job : jobs_) bytes += ggml_nbytes(job.tensor);
-    return bytes;
-}
-
-void Weights::place_mapped() {
-    std::map<int, ggml_backend_buffer_t> buffers;
-    for (const auto & [tensor, info] : mapped_) {
-        ggml_backend_buffer_t & buffer = buffers[info->file];
-        if (buffer == nullptr) {
-            const MappedFile file = MappedFile::map(table_.checkpoint().file_of(*info));
-            files_.emplace(info->file, file);
-            buffer = ggml_backend_cpu_buffer_from_ptr(const_cast<std::byte *>(file.data()), file.size());
-            if (buffer == nullptr) throw std::bad_alloc();
-            ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-            buffers_.emplace_back(buffer);
-        }
-        auto * base = static_cast<std::byte *>(ggml_backend_buffer_get_base(buffer));
-        ggml_backend_tensor_alloc(buffer, tensor, base + info->offset);
-    }
-}
-
-void Weights::check_scales(const ParallelOptions & options) const {
-    std::vector<const QuantModule *> modules;
-    for (const auto & [name, tensor] : table_.tensors()) {
-        if (tensor.quant != nullptr) modules.push_back(tensor.quant);
-    }
-    ParallelOptions untold = options;
-    untold.progress = {};
-    parallel_parts(int64_t(modules.size()), untold, [&](int64_t i) {
-        check_scale_values(table_.checkpoint(), *modules[size_t(i)]);
-        return uint64_t(0);
-    });
-}
-
-void Weights::load(const ParallelOptions & given) {
-    ParallelOptions options = given;
-    uint64_t done = 0;
-    if (options_.progress) {
-        options.progress = [&, total = bytes_allocated()](uint64_t more) {
-            done += more;
-            options_.progress(done, total);
-        };
-    }
-    check_scales(given);
-    place_mapped();
-    if (jobs_.empty()) return;
-    ggml_backend_buffer_t buffer =
-        ggml_backend_alloc_ctx_tensors_from_buft(allocated_ctx_.get(), options_.buffer_type);
-    if (buffer == nullptr) {
-        throw Error({"E_MEMORY",
-                     {},
-                     {},
-                     "the weights need " + std::to_string(bytes_allocated() >> 20) +
-                         " MiB of memory, which there is not",
-                     {}});
-    }
-    ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-    buffers_.emplace_back(buffer);
-    load_tensors(table_.checkpoint(), jobs_, options);
 }
 
 void Weights::check_files() const {

@@ -1,6 +1,7 @@
 // A model's weights as tensors for graphs. First a model says which it needs and how; that only describes
-// them, so that memory is known before any is used. Then they are loaded, all at once: large ones stay where
-// they are in the mapped file when device, type and place allow it, the others are read and converted.
+// them, so that memory is known before any is used. Then they are loaded, all at once or in groups that come
+// and leave (WeightStream): large ones stay where they are in the mapped file when device, type and place
+// allow it, the others are read and converted.
 #pragma once
 
 #include "adapters/change.h"
@@ -10,10 +11,13 @@
 #include "models/common/model_table.h"
 #include "nn/linear.h"
 #include "nn/load_tensors.h"
+#include "nn/upload.h"
+#include "place/placement.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +40,26 @@ class Weights {
         // they are loaded; float weights, too, where `merge` says so, otherwise layers get corrections.
         const ModelChanges * changes = nullptr;
         bool merge = false;
+        // Where they are while nobody computes with them. Only for buffer types outside host memory.
+        WeightHome home = WeightHome::device;
+        // What they and working memory may take where they are used. Whoever has one, or another home, brings
+        // groups in and out; otherwise `load` does it all.
+        std::optional<MemoryBudget> budget;
     };
 
     // The table must live longer.
     Weights(const ModelTable & table, Options options);
 
     const ModelTable & table() const { return table_; }
+    const Options & options() const { return options_; }
+    // Loaded once, where they are used, for as long as this lives.
+    bool always_there() const { return options_.home == WeightHome::device && !options_.budget; }
+
+    // Tensors described from now on come into memory, and leave it, together.
+    void begin_group(const std::string & name);
+    size_t group() const { return groups_.size() - 1; } // the one that was begun last
+    size_t groups() const { return groups_.size(); }
+    const std::string & group_name(size_t group) const { return groups_[group].name; }
 
     // A small tensor as F32, flattened to [elements]; `plus` is added to each (norms stored around zero).
     ggml_tensor * vector(const std::string & name, float plus = 0.0f);
@@ -59,9 +77,25 @@ class Weights {
     // What loading will take: bytes of memory, and bytes that are used from mapped files.
     uint64_t bytes_allocated() const;
     uint64_t bytes_mapped() const { return mapped_bytes_; }
+    // The same of a group, as it lies in a buffer.
+    uint64_t group_allocated(size_t group) const;
+    uint64_t group_mapped(size_t group) const { return groups_[group].mapped_bytes; }
 
     // Once, after everything is described. Throws Error.
     void load(const ParallelOptions & options = {});
+
+    // Instead of `load`: makes everything ready for groups to come. Weights whose home is system memory are
+    // read. Afterwards distinct groups may be handled by distinct threads.
+    void prepare(const ParallelOptions & options = {});
+    // Gives tensors of groups a place: in memory of their own, which the result is; in a buffer that is large
+    // enough for all of them; or, to measure graphs, anywhere but in memory.
+    std::vector<ggml_backend_buffer_ptr> place(const std::vector<size_t> & groups);
+    void place_in(ggml_backend_buffer_t buffer, const std::vector<size_t> & groups);
+    void place_nowhere();
+    // Fills the tensors of groups that have a place. Mapped ones are read ahead.
+    void fetch(const std::vector<size_t> & groups, Upload & upload, const ParallelOptions & options);
+    // Lets go what is mapped of a group: its pages leave the process and the page cache.
+    void let_go(const std::vector<size_t> & groups) const;
 
     // An Error when a mapped file was changed while it was in use: what was computed is not to be trusted.
     void check_files() const;
@@ -87,19 +121,32 @@ class Weights {
                               const std::string & name);
     void check_scales(const ParallelOptions & options) const;
     void place_mapped();
+    const MappedFile & mapped_file(const TensorInfo & info);
+    void copy_to_host(const ParallelOptions & options);
+    ParallelOptions counted(const ParallelOptions & options, uint64_t & done) const;
+    std::vector<ggml_tensor *> tensors_of(const std::vector<size_t> & groups) const;
 
     const ModelTable & table_;
     Options options_;
+    bool from_file_; // copies of weights in system memory may be mapped files
     ggml_context_ptr allocated_ctx_, mapped_ctx_;
-    std::vector<LoadJob> jobs_;
     struct Mapped {
         ggml_tensor * tensor;
         const TensorInfo * info;
     };
-    std::vector<Mapped> mapped_;
+    struct Group {
+        std::string name;
+        std::vector<LoadJob> jobs;
+        std::vector<Mapped> mapped;
+        uint64_t mapped_bytes = 0;
+        std::vector<const std::byte *> host; // of each job, where the home is system memory
+    };
+    std::vector<Group> groups_ = {Group()};
     uint64_t mapped_bytes_ = 0;
     size_t correction_nodes_ = 0;
     std::map<int, MappedFile> files_;
+    ggml_backend_buffer_ptr nowhere_;
+    ggml_context_ptr host_ctx_;
     std::vector<ggml_backend_buffer_ptr> buffers_;
 };
 

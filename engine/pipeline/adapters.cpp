@@ -35,7 +35,8 @@ bool Engine::merges_adapters() const {
 }
 
 Weights::Options Engine::adapted_options(AdapterPart part, const Callbacks & callbacks, const char * what) {
-    Weights::Options o = weight_options(callbacks, what);
+    const Module module = part == AdapterPart::diffusion ? Module::diffusion : Module::text;
+    Weights::Options o = weight_options(module, callbacks, what);
     o.changes = &changes_[size_t(part)];
     o.merge = merge_;
     return o;

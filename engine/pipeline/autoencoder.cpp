@@ -63,7 +63,7 @@ Autoencoder::Piece Autoencoder::build(int64_t h, int64_t w) const {
     return piece;
 }
 
-size_t Autoencoder::memory_of(int64_t h, int64_t w) { return runner_.memory_of(build(h, w).graph); }
+uint64_t Autoencoder::memory_of(int64_t h, int64_t w) { return runner_.memory_of(build(h, w).graph).sum(); }
 
 std::vector<float> Autoencoder::run(const std::vector<float> & from, int64_t h, int64_t w, const Run & run) {
     const bool decoding = part_ == WanVae::Part::decoder;

@@ -31,8 +31,10 @@ class Autoencoder {
     // image: [3][8 h][8 w], -1 to 1. Result: the normalized latent, [16][h][w].
     std::vector<float> encode(const std::vector<float> & image, int64_t h, int64_t w, const Run & run);
 
+    bool always_there() const { return weights_.always_there(); }
+
     // Working memory for a latent of this size in one piece, without taking it.
-    size_t memory_of(int64_t h, int64_t w);
+    uint64_t memory_of(int64_t h, int64_t w);
 
   private:
     struct Shape {

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/size_text.h"
 #include "pipeline/masked_pixels.h"
 
@@ -37,7 +36,8 @@ Picture picture_of(const std::vector<float> & image, int64_t rows, int64_t colum
 TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) {
     TilingRequest tiling = request.tiling;
     if (tiling.enabled) return tiling;
-    const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width), there = available_memory();
+    const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width),
+                   there = runner(Module::vae).room(placement_[Module::vae].budget);
     if (needed <= there) return tiling;
     if (!told_of_tiles_)
         log_warn("decoding in one piece would take " + size_text(needed) + " and there are " +
@@ -63,23 +63,24 @@ std::vector<float> Engine::encode_image(const Request & request, const Plan & pl
         }
     }
     if (encoder_ == nullptr) {
-        encoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::encoder, runner_,
-                                                 weight_options(callbacks, "loading the VAE"), loading());
+        encoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::encoder, runner(Module::vae),
+                                                 weight_options(Module::vae, callbacks, "loading the VAE"),
+                                                 loading());
     }
     Autoencoder::Run run;
     run.tiling = request.tiling;
     run.cancel = &cancel_;
     std::vector<float> latent = encoder_->encode(image, plan.latent_height, plan.latent_width, run);
-    runner_.release();
-    if (!options_.keep_loaded) encoder_.reset();
+    end_phase(Module::vae);
     return latent;
 }
 
 void Engine::decode(const Request & request, const Plan & plan, int index, const std::vector<float> & latent,
                     const Callbacks & callbacks, Watch & watch) {
     if (decoder_ == nullptr) {
-        decoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::decoder, runner_,
-                                                 weight_options(callbacks, "loading the VAE"), loading());
+        decoder_ = std::make_unique<Autoencoder>(*vae_table_, WanVae::Part::decoder, runner(Module::vae),
+                                                 weight_options(Module::vae, callbacks, "loading the VAE"),
+                                                 loading());
     }
     Autoencoder::Run run;
     run.tiling = decode_tiling(request, plan, *decoder_);
@@ -91,7 +92,7 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
     };
     const int64_t rows = plan.latent_height * kScale, columns = plan.latent_width * kScale;
     const std::vector<float> image = decoder_->decode(latent, plan.latent_height, plan.latent_width, run);
-    runner_.release();
+    runner(Module::vae).release();
     watch.floats(picture_prefix(index) + "image_raw", {1, 3, rows, columns}, image);
     if (std::any_of(image.begin(), image.end(), [](float v) { return !std::isfinite(v); })) {
         throw Error({"E_NAN", {}, {}, "the VAE's picture is not finite", {}});

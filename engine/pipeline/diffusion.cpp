@@ -21,9 +21,19 @@ void watch_outputs(const Graph & g, const Runner & runner, const std::string & b
 
 Diffusion::Diffusion(const ModelTable & table, Runner & runner, const Weights::Options & options,
                      const ParallelOptions & loading)
-    : config_(krea2_config(table)), weights_(table, options), model_(weights_, config_), runner_(runner) {
+    : config_(krea2_config(table)), weights_(table, options), model_(weights_, config_), runner_(runner),
+      text_(runner, weights_, model_.text_stages(), model_.most_nodes(), "text part of the diffusion model"),
+      steps_(runner, weights_, model_.velocity_stages(), model_.most_nodes(), "diffusion model") {
     require_complete(table, check_table(table, krea2_tensors(config_)), "Krea 2 model");
-    weights_.load(loading);
+    if (always_there())
+        weights_.load(loading);
+    else
+        weights_.prepare(loading);
+}
+
+void Diffusion::rest() {
+    text_.rest();
+    steps_.rest();
 }
 
 Diffusion::Prompt Diffusion::prepare(const TextContext & context, const std::string & name, Watch & watch,
@@ -37,53 +47,57 @@ Diffusion::Prompt Diffusion::prepare(const TextContext & context, const std::str
                          std::to_string(config_.text_layers) + " times " + std::to_string(config_.text_dim),
                      "the two files do not belong together"});
     }
-    Graph g(model_.most_nodes());
-    if (watch.on()) g.watch_everything();
-    ggml_tensor * in = g.input("context", GGML_TYPE_F32, {context.features, context.tokens});
-    ggml_tensor * out = g.output("text", model_.text(g, in));
-    runner_.allocate(g);
-    runner_.set(in, context.values);
-    runner_.compute(g, cancel);
-    weights_.check_files();
-    if (watch.on()) watch_outputs(g, runner_, "deep.step1." + name + ".", watch);
-    return {name, context.tokens, runner_.floats(out)};
+    steps_.rest();
+    StagedModel::Run run;
+    run.watched = watch.on();
+    run.cancel = cancel;
+    if (watch.on())
+        run.seen = [&](const Graph & g) { watch_outputs(g, runner_, "deep.step1." + name + ".", watch); };
+    HostValues values = {{"context", HostValue::of({context.features, context.tokens}, context.values)}};
+    return {name, context.tokens, text_.run(std::move(values), run).at("text").floats()};
 }
 
-Diffusion::Step Diffusion::build_step(int64_t text_tokens, int64_t height, int64_t width,
-                                      bool watched) const {
+// Sizes; the values are added for a run.
+HostValues Diffusion::step_values(int64_t text_tokens, int64_t height, int64_t width) const {
     const int64_t patches = krea2_patches(height) * krea2_patches(width);
-    Step step = {Graph(model_.most_nodes()), {}, nullptr};
-    Graph & g = step.graph;
-    if (watched) g.watch_everything();
     constexpr int64_t area = Krea2Config::patch * Krea2Config::patch;
-    step.in.patches = g.input("patches", GGML_TYPE_F32, {config_.in_channels * area, patches});
-    step.in.timestep = g.input("timestep", GGML_TYPE_F32, {config_.timestep_dim});
-    step.in.text = g.input("text", GGML_TYPE_F32, {config_.features, text_tokens});
-    step.in.rope = g.input("rope", GGML_TYPE_F32, {2, 2, config_.head_dim / 2, text_tokens + patches});
-    step.out = g.output("velocity", model_.velocity(g, step.in));
-    return step;
+    return {{"patches", HostValue::of({config_.in_channels * area, patches}, {})},
+            {"timestep", HostValue::of({config_.timestep_dim}, {})},
+            {"text", HostValue::of({config_.features, text_tokens}, {})},
+            {"rope", HostValue::of({2, 2, config_.head_dim / 2, text_tokens + patches}, {})}};
 }
 
-size_t Diffusion::memory_of_step(int64_t text_tokens, int64_t height, int64_t width) {
-    return runner_.memory_of(build_step(text_tokens, height, width, false).graph);
+void Diffusion::plan_steps(int64_t text_tokens, int64_t height, int64_t width,
+                           const std::atomic<bool> * cancel) {
+    if (always_there()) return;
+    text_.rest();
+    steps_.plan(step_values(text_tokens, height, width), cancel);
+}
+
+uint64_t Diffusion::memory_of_step(int64_t text_tokens, int64_t height, int64_t width) {
+    return steps_.memory_of(step_values(text_tokens, height, width)).sum();
 }
 
 std::string Diffusion::explain_step(int64_t text_tokens, int64_t height, int64_t width, bool json) {
-    return runner_.explain(build_step(text_tokens, height, width, false).graph, json);
+    return steps_.explain(step_values(text_tokens, height, width), json);
 }
 
-void Diffusion::run_step(Step & step, const Prompt & prompt, const std::vector<float> & latent,
-                         int64_t height, int64_t width, float sigma, const std::atomic<bool> * cancel) {
-    runner_.allocate(step.graph);
-    std::vector<float> patches(size_t(ggml_nelements(step.in.patches)));
+HostValues Diffusion::run_step(const Prompt & prompt, const std::vector<float> & latent, int64_t height,
+                               int64_t width, float sigma, const StagedModel::Run & run) {
+    text_.rest();
+    HostValues values = step_values(prompt.tokens, height, width);
+    const auto set = [&](const char * name, const std::vector<float> & floats) {
+        HostValue & v = values.at(name);
+        v = HostValue::of({v.ne.begin(), v.ne.end()}, floats);
+    };
+    const int64_t patch = values.at("patches").ne[0], count = values.at("patches").ne[1];
+    std::vector<float> patches(size_t(patch * count));
     krea2_patchify(latent.data(), config_.in_channels, height, width, patches.data());
-    runner_.set(step.in.patches, patches);
-    runner_.set(step.in.timestep, krea2_timestep(sigma, config_.timestep_dim));
-    runner_.set(step.in.text, prompt.values);
-    runner_.set(step.in.rope,
-                krea2_rope(config_, prompt.tokens, krea2_patches(height), krea2_patches(width)));
-    runner_.compute(step.graph, cancel);
-    weights_.check_files();
+    set("patches", patches);
+    set("timestep", krea2_timestep(sigma, config_.timestep_dim));
+    set("text", prompt.values);
+    set("rope", krea2_rope(config_, prompt.tokens, krea2_patches(height), krea2_patches(width)));
+    return steps_.run(std::move(values), run);
 }
 
 std::string Diffusion::find_not_finite(const Prompt & prompt, const std::vector<float> & latent,
@@ -93,23 +107,30 @@ std::string Diffusion::find_not_finite(const Prompt & prompt, const std::vector<
         return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
     };
     if (!finite(prompt.values)) return "the text part";
-    Step step = build_step(prompt.tokens, height, width, true);
-    run_step(step, prompt, latent, height, width, sigma, cancel);
-    for (const auto & [name, tensor] : step.graph.outputs()) {
-        if (!finite(runner_.floats(tensor))) return name;
-    }
-    return {};
+    std::string found;
+    StagedModel::Run run;
+    run.watched = true;
+    run.cancel = cancel;
+    run.seen = [&](const Graph & g) {
+        for (const auto & [name, tensor] : g.outputs()) {
+            if (found.empty() && !finite(runner_.floats(tensor))) found = name;
+        }
+    };
+    run_step(prompt, latent, height, width, sigma, run);
+    return found;
 }
 
 std::vector<float> Diffusion::velocity(const Prompt & prompt, const std::vector<float> & latent,
                                        int64_t height, int64_t width, float sigma, const std::string & deep,
                                        Watch & watch, const std::atomic<bool> * cancel) {
-    const bool watched = watch.on() && !deep.empty();
-    Step step = build_step(prompt.tokens, height, width, watched);
-    run_step(step, prompt, latent, height, width, sigma, cancel);
-    if (watched) watch_outputs(step.graph, runner_, deep, watch);
+    StagedModel::Run run;
+    run.watched = watch.on() && !deep.empty();
+    run.cancel = cancel;
+    if (run.watched) run.seen = [&](const Graph & g) { watch_outputs(g, runner_, deep, watch); };
+    const std::vector<float> patches =
+        run_step(prompt, latent, height, width, sigma, run).at("velocity").floats();
     std::vector<float> out(size_t(config_.out_channels * height * width));
-    krea2_unpatchify(runner_.floats(step.out).data(), config_.out_channels, height, width, out.data());
+    krea2_unpatchify(patches.data(), config_.out_channels, height, width, out.data());
     return out;
 }
 

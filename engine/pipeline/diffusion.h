@@ -3,6 +3,7 @@
 
 #include "models/krea2/model.h"
 #include "pipeline/runner.h"
+#include "pipeline/staged_model.h"
 #include "pipeline/text_encoder.h"
 #include "pipeline/watch.h"
 
@@ -22,6 +23,7 @@ class Diffusion {
     const Krea2Config & config() const { return config_; }
     uint64_t bytes_allocated() const { return weights_.bytes_allocated(); }
     uint64_t bytes_mapped() const { return weights_.bytes_mapped(); }
+    bool always_there() const { return weights_.always_there(); }
 
     // A prompt as the model's own tokens.
     struct Prompt {
@@ -32,8 +34,14 @@ class Diffusion {
     Prompt prepare(const TextContext & context, const std::string & name, Watch & watch,
                    const std::atomic<bool> * cancel);
 
-    // Working memory of a step, without taking it.
-    size_t memory_of_step(int64_t text_tokens, int64_t height, int64_t width);
+    // Gets ready for steps of this size, where weights are not always there.
+    void plan_steps(int64_t text_tokens, int64_t height, int64_t width, const std::atomic<bool> * cancel);
+
+    // Where weights are not always there: gives the device's memory back until they are needed again.
+    void rest();
+
+    // Working memory of a step, without taking it. Only where weights are always there, as the next one.
+    uint64_t memory_of_step(int64_t text_tokens, int64_t height, int64_t width);
 
     // Which implementation each node of a step gets, and why not another: "json" when the name ends so.
     std::string explain_step(int64_t text_tokens, int64_t height, int64_t width, bool json);
@@ -49,19 +57,15 @@ class Diffusion {
                                 const std::atomic<bool> * cancel);
 
   private:
-    struct Step {
-        Graph graph;
-        Krea2::Inputs in;
-        ggml_tensor * out;
-    };
-    void run_step(Step & step, const Prompt & prompt, const std::vector<float> & latent, int64_t height,
-                  int64_t width, float sigma, const std::atomic<bool> * cancel);
-    Step build_step(int64_t text_tokens, int64_t height, int64_t width, bool watched) const;
+    HostValues step_values(int64_t text_tokens, int64_t height, int64_t width) const;
+    HostValues run_step(const Prompt & prompt, const std::vector<float> & latent, int64_t height,
+                        int64_t width, float sigma, const StagedModel::Run & run);
 
     Krea2Config config_;
     Weights weights_;
     Krea2 model_;
     Runner & runner_;
+    StagedModel text_, steps_; // of the same weights: at most one of them has some in memory
 };
 
 } // namespace sd

@@ -7,6 +7,7 @@
 #include "models/wan_vae/config.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace sd {
 namespace {
@@ -35,10 +36,29 @@ struct ChangesInUse {
     std::array<ModelChanges, kAdapterParts> & changes;
 };
 
+// Whatever happens.
+struct EndOfPhases {
+    std::function<void()> end;
+    ~EndOfPhases() {
+        try {
+            end();
+        } catch (const std::exception & e) {
+            // A scheduler without buffers could not be made: there is nothing left to give back.
+            log_warn(std::string("after the generation: ") + e.what());
+        }
+    }
+};
+
 } // namespace
 
 Engine::Engine(const EngineOptions & options)
-    : options_(options), checkpoint_(open_model(options.files)), runner_(options.threads) {
+    : options_(options), checkpoint_(open_model(options.files)),
+      placement_(Placement::of(options.placement, Devices::of_process())) {
+    for (const std::string & note : placement_.notes) log_warn(note);
+    for (const ModulePlace & place : placement_.modules) {
+        std::unique_ptr<Runner> & runner = runners_[place.device];
+        if (runner == nullptr) runner = std::make_unique<Runner>(options.threads, place.device);
+    }
     QuantOptions quant;
     quant.assume_int8_group = options.assume_int8_group;
     quants_ = find_quant_modules(checkpoint_, quant);
@@ -106,9 +126,11 @@ void Engine::check_match() const {
                  "the two files do not belong together"});
 }
 
-Weights::Options Engine::weight_options(const Callbacks & callbacks, const char * what) {
+Weights::Options Engine::weight_options(Module module, const Callbacks & callbacks, const char * what) {
     Weights::Options o;
-    o.buffer_type = runner_.weight_memory();
+    o.buffer_type = runner(module).weight_memory();
+    o.home = placement_[module].home;
+    o.budget = placement_[module].budget;
     o.map = options_.map;
     o.type_of = [this](const TensorInfo & tensor) { return options_.types.target_type(tensor); };
     if (!callbacks.progress) return o;
@@ -122,7 +144,7 @@ Weights::Options Engine::weight_options(const Callbacks & callbacks, const char 
 
 ParallelOptions Engine::loading() const {
     ParallelOptions o;
-    o.threads = runner_.threads();
+    o.threads = runners_.begin()->second->threads();
     o.cancel = &cancel_;
     return o;
 }
@@ -131,7 +153,7 @@ Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, co
                                         Watch & watch) {
     if (text_ == nullptr) {
         text_ = std::make_unique<TextEncoder>(
-            *text_table_, runner_, options_.tokenizer,
+            *text_table_, runner(Module::text), options_.tokenizer,
             adapted_options(AdapterPart::text_encoder, callbacks, "loading the text encoder"), loading());
     }
     const uint64_t prompts = uncond ? 2 : 1;
@@ -143,9 +165,32 @@ Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, co
     tell(1);
     if (uncond) out.uncond = text_->encode(request.negative_prompt, "uncond", watch, &cancel_);
     if (uncond) tell(2);
-    runner_.release();
-    if (!options_.keep_loaded) text_.reset();
+    end_phase(Module::text);
     return out;
+}
+
+void Engine::end_phase(Module module) {
+    runner(module).release();
+    const ModulePlace & place = placement_[module];
+    // What is read again for each use is made with adapters that are known during a generation only.
+    const bool again = place.home == WeightHome::disk || place.budget;
+    const bool keep = options_.keep_loaded && !(again && !adapters_.empty());
+    switch (module) {
+    case Module::text:
+        if (!keep) text_.reset();
+        if (text_ != nullptr) text_->rest();
+        break;
+    case Module::diffusion:
+        if (!keep) diffusion_.reset();
+        if (diffusion_ != nullptr) diffusion_->rest();
+        break;
+    case Module::vae:
+        // Its weights are small and all in use at once: kept where they compute, or not at all.
+        for (std::unique_ptr<Autoencoder> * part : {&decoder_, &encoder_}) {
+            if (!options_.keep_loaded || (*part != nullptr && !(*part)->always_there())) part->reset();
+        }
+        break;
+    }
 }
 
 void Engine::generate(const Request & request, const Callbacks & callbacks) {
@@ -155,7 +200,18 @@ void Engine::generate(const Request & request, const Callbacks & callbacks) {
     Watch watch(!request.dump.empty());
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
+    const ModulePlace & place = placement_[Module::diffusion];
+    if (!request.explain.empty() && (place.home != WeightHome::device || place.budget)) {
+        throw Error({"E_ARGUMENT",
+                     request.explain,
+                     {},
+                     "a step whose weights come and go is many graphs and cannot be explained as one",
+                     "leave out --params-backend, --max-vram and --max-ram"});
+    }
     const ChangesInUse in_use(changes_);
+    const EndOfPhases end = {[this] {
+        for (const Module m : {Module::text, Module::diffusion, Module::vae}) end_phase(m);
+    }};
     use_adapters(request.adapters);
     const Contexts contexts = encode_prompts(request, plan.uncond, callbacks, watch);
     std::vector<float> init;

@@ -1,5 +1,5 @@
 // From files and a request to pictures. Parts are loaded when their phase begins and given back when it ends,
-// unless they are to be kept.
+// unless they are to be kept. After an error or a cancel no more is in memory than after a picture.
 #pragma once
 
 #include "adapters/adapter.h"
@@ -13,8 +13,10 @@
 #include "pipeline/request.h"
 #include "pipeline/runner.h"
 #include "pipeline/text_encoder.h"
+#include "place/placement.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +37,7 @@ struct EngineOptions {
     bool keep_loaded = false; // keep all parts for the next picture
     TypeRules types;          // of float weights
     AdapterMode adapter_mode = AdapterMode::automatic;
+    PlacementRequest placement;
 };
 
 class Engine {
@@ -61,13 +64,16 @@ class Engine {
 
     const FoundModel & part(ModelRole role, const char * option, const std::string & file) const;
     void check_match() const;
-    Weights::Options weight_options(const Callbacks & callbacks, const char * what);
+    Weights::Options weight_options(Module module, const Callbacks & callbacks, const char * what);
     Weights::Options adapted_options(AdapterPart part, const Callbacks & callbacks, const char * what);
     void use_adapters(const std::vector<AdapterUse> & uses);
     std::string quantized_tensor() const;
     bool merges_adapters() const;
     ParallelOptions loading() const;
-    void plan_memory(const Plan & plan, int64_t tokens) const;
+    Runner & runner(Module module) { return *runners_.at(placement_[module].device); }
+    // Of parts that are kept: their memory where they compute. Others: everything.
+    void end_phase(Module module);
+    void plan_memory(const Plan & plan, int64_t tokens);
     void write_explanation(const std::string & path, const Plan & plan, int64_t tokens) const;
 
     Contexts encode_prompts(const Request & request, bool uncond, const Callbacks & callbacks, Watch & watch);
@@ -90,7 +96,8 @@ class Engine {
     std::array<ModelChanges, kAdapterParts> changes_;
     bool merge_ = false;
     bool told_of_tiles_ = false; // in this generation
-    Runner runner_;
+    Placement placement_;
+    std::map<int, std::unique_ptr<Runner>> runners_; // by device
     std::unique_ptr<TextEncoder> text_;
     std::unique_ptr<Diffusion> diffusion_;
     std::unique_ptr<Autoencoder> decoder_, encoder_;

@@ -2,11 +2,13 @@
 
 #include "base/build.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/physical_cores.h"
 #include "ggml-cpu.h"
 #include "pipeline/extensions.h"
-
 #include "pipeline/observe.h"
+
+#include <algorithm>
 #include <new>
 
 namespace sd {
@@ -19,7 +21,7 @@ bool stop(void * data) {
 
 } // namespace
 
-Runner::Runner(int threads)
+Runner::Runner(int threads, int device)
     : threads_(threads > 0 ? threads : std::min(physical_cores(), GGML_MAX_N_THREADS)) {
     if (threads > GGML_MAX_N_THREADS) {
         throw Error({"E_ARGUMENT",
@@ -31,11 +33,21 @@ Runner::Runner(int threads)
     // Kernels and fusion rules are added before a device is used for the first time.
     ggml_backend_dev_t cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     if (cpu == nullptr) throw Error("this ggml has no CPU device");
-    add_operators(cpu);
-    ggml_backend_t backend = ggml_backend_dev_init(cpu, nullptr);
-    if (backend == nullptr) throw std::bad_alloc();
-    backends_.emplace_back(backend);
-    ggml_backend_cpu_set_n_threads(backend, threads_);
+    ggml_backend_dev_t own = device < 0 ? cpu : ggml_backend_dev_get(size_t(device));
+    std::vector<ggml_backend_dev_t> devices = {cpu};
+    if (own != cpu) devices.insert(devices.begin(), own);
+    for (ggml_backend_dev_t d : devices) {
+        add_operators(d);
+        ggml_backend_t backend = ggml_backend_dev_init(d, nullptr);
+        if (backend == nullptr)
+            throw Error({"E_MEMORY",
+                         {},
+                         {},
+                         std::string("the device ") + ggml_backend_dev_name(d) + " cannot be used",
+                         {}});
+        backends_.emplace_back(backend);
+    }
+    ggml_backend_cpu_set_n_threads(backends_.back().get(), threads_);
     make_scheduler(GGML_DEFAULT_GRAPH_SIZE);
 }
 
@@ -46,6 +58,7 @@ void Runner::make_scheduler(size_t tensors) {
     scheduler_.reset(
         ggml_backend_sched_new(backends.data(), nullptr, int(backends.size()), tensors, false, true));
     if (scheduler_ == nullptr) throw std::bad_alloc();
+    Observation::attach(scheduler_.get());
 }
 
 void Runner::start(const Graph & g) {
@@ -58,15 +71,32 @@ void Runner::start(const Graph & g) {
 ggml_backend_buffer_type_t Runner::weight_memory() const {
     return ggml_backend_get_default_buffer_type(backends_.front().get());
 }
-    Observation::attach(scheduler_.get());
 
-size_t Runner::memory_of(const Graph & g) {
+std::string Runner::device_name() const {
+    return ggml_backend_dev_name(ggml_backend_get_device(backends_.front().get()));
+}
+
+uint64_t Runner::free_memory() const {
+    if (on_cpu()) return available_memory();
+    size_t free = 0, total = 0;
+    ggml_backend_dev_memory(ggml_backend_get_device(backends_.front().get()), &free, &total);
+    return free;
+}
+
+uint64_t Runner::room(const std::optional<MemoryBudget> & budget) const {
+    const uint64_t free = free_memory();
+    if (!budget) return free;
+    if (budget->below_free) return free - std::min(free, budget->bytes);
+    // Pages of mapped files are counted, too: the limit is for what the process has in memory.
+    const uint64_t taken = budget->of_process ? resident_memory() : 0;
+    return std::min(free, budget->bytes - std::min(budget->bytes, taken));
+}
+
+WorkMemory Runner::memory_of(const Graph & g) {
     std::vector<size_t> sizes(backends_.size());
     start(g);
     ggml_backend_sched_reserve_size(scheduler_.get(), g.graph(), sizes.data());
-    size_t sum = 0;
-    for (const size_t bytes : sizes) sum += bytes;
-    return sum;
+    return {sizes.front(), on_cpu() ? 0 : sizes.back()};
 }
 
 void Runner::allocate(Graph & g) {

@@ -1,27 +1,41 @@
-// Runs graphs on the devices of this process: the CPU, and before it whatever else there is and is asked for.
-// One graph at a time has storage; another one takes it over.
+// Runs graphs on a device of this process and, what it cannot run, on the CPU. One graph at a time has
+// storage; another one takes it over.
 #pragma once
 
 #include "ggml-cpp.h"
 #include "nn/graph.h"
+#include "place/placement.h"
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace sd {
 
+// Bytes of working memory: on the device, and of the CPU beside it.
+struct WorkMemory {
+    uint64_t own = 0, host = 0;
+    uint64_t sum() const { return own + host; }
+};
+
 class Runner {
   public:
-    // threads < 1: one for each physical core.
-    explicit Runner(int threads);
+    // threads < 1: one for each physical core. device: its number in the process; below 0: the CPU.
+    explicit Runner(int threads, int device = -1);
 
     int threads() const { return threads_; }
     ggml_backend_buffer_type_t weight_memory() const;
+    bool on_cpu() const { return backends_.size() == 1; }
+    std::string device_name() const;
+    // Bytes that can still be taken where graphs run.
+    uint64_t free_memory() const;
+    // The same within a budget.
+    uint64_t room(const std::optional<MemoryBudget> & budget) const;
 
-    // Bytes of working memory the graph needs, without taking them.
-    size_t memory_of(const Graph & g);
+    // What the graph needs, without taking it.
+    WorkMemory memory_of(const Graph & g);
 
     // Gives the graph storage, so that inputs can be set. An Error when there is not enough memory.
     void allocate(Graph & g);

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/output_file.h"
 #include "base/size_text.h"
 #include "pipeline/preview.h"
@@ -115,9 +114,13 @@ std::vector<float> latent_mask(const Request & request, const Plan & plan) {
 } // namespace
 
 // Told before the first step, and refused where it cannot work: running out of memory later costs hours.
-void Engine::plan_memory(const Plan & plan, int64_t tokens) const {
+void Engine::plan_memory(const Plan & plan, int64_t tokens) {
+    if (!diffusion_->always_there()) {
+        diffusion_->plan_steps(tokens, plan.latent_height, plan.latent_width, &cancel_);
+        return;
+    }
     const uint64_t step = diffusion_->memory_of_step(tokens, plan.latent_height, plan.latent_width);
-    const uint64_t there = available_memory(), mapped = diffusion_->bytes_mapped();
+    const uint64_t there = runner(Module::diffusion).free_memory(), mapped = diffusion_->bytes_mapped();
     log_info("memory: the diffusion model takes " + size_text(diffusion_->bytes_allocated()) + " and " +
              size_text(mapped) + " of its file, a step " + size_text(step) + "; " + size_text(there) +
              " are free");
@@ -148,7 +151,7 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
                            const std::vector<float> & init, const Callbacks & callbacks, Watch & watch) {
     if (diffusion_ == nullptr) {
         diffusion_ = std::make_unique<Diffusion>(
-            *diffusion_table_, runner_,
+            *diffusion_table_, runner(Module::diffusion),
             adapted_options(AdapterPart::diffusion, callbacks, "loading the diffusion model"), loading());
     }
     const Diffusion::Prompt cond = diffusion_->prepare(contexts.cond, "cond", watch, &cancel_);
@@ -156,7 +159,7 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
     Watch unwatched(false);
     if (contexts.uncond) uncond = diffusion_->prepare(*contexts.uncond, "uncond", unwatched, &cancel_);
 
-    plan_memory(plan, cond.tokens);
+    plan_memory(plan, std::max(cond.tokens, uncond ? uncond->tokens : 0));
     if (!request.explain.empty()) write_explanation(request.explain, plan, cond.tokens);
 
     const int64_t channels = diffusion_->config().in_channels;
@@ -196,12 +199,15 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
         remove_noise_share(plan.sigmas.back(), n, x.data());
         watch.floats(picture_prefix(b) + "final_latent", {1, channels, plan.latent_height, plan.latent_width},
                      x);
-        runner_.release();
+        runner(Module::diffusion).release();
         // Each picture is finished before the next one begins, so that stopping a batch loses none.
-        if (b + 1 == request.batch && !options_.keep_loaded) diffusion_.reset();
+        if (b + 1 == request.batch)
+            end_phase(Module::diffusion);
+        else
+            diffusion_->rest();
         decode(request, plan, b, x, callbacks, watch);
     }
-    if (!options_.keep_loaded) decoder_.reset();
+    end_phase(Module::vae);
 }
 
 } // namespace sd

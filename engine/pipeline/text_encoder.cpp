@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -87,8 +88,12 @@ void weigh(std::vector<float> & states, const std::vector<float> & weights) {
 TextEncoder::TextEncoder(const ModelTable & table, Runner & runner, const std::string & tokenizer,
                          const Weights::Options & options, const ParallelOptions & loading)
     : config_(qwen3_vl_config(table)), weights_(table, options), model_(weights_, config_),
-      tokenizer_(tokenizer_of(table, tokenizer)), runner_(runner) {
-    weights_.load(loading);
+      tokenizer_(tokenizer_of(table, tokenizer)),
+      layers_(runner, weights_, model_.stages(), model_.most_nodes(), "text encoder") {
+    if (always_there())
+        weights_.load(loading);
+    else
+        weights_.prepare(loading);
 }
 
 TextEncoder::Tokens TextEncoder::tokens_of(const std::string & prompt) const {
@@ -147,22 +152,18 @@ TextContext TextEncoder::encode(const std::string & prompt, const std::string & 
 TextContext TextEncoder::encode_tokens(const std::vector<int32_t> & ids, const std::vector<float> & weights,
                                        const std::atomic<bool> * cancel) {
     const auto n = int64_t(ids.size());
-    Graph g(model_.most_nodes());
-    const Qwen3Vl::Inputs in = {g.input("embeddings", GGML_TYPE_F32, {config_.hidden, n}),
-                                g.input("rope", GGML_TYPE_F32, {2, 2, config_.head_dim / 2, n}),
-                                g.input("mask", GGML_TYPE_F16, {n, n})};
-    ggml_tensor * states = g.output("states", model_.states(g, in));
-    runner_.allocate(g);
-    runner_.set(in.embeddings, model_.embeddings(ids));
-    runner_.set(in.rope, model_.rope(n));
-    const std::vector<ggml_fp16_t> mask = Qwen3Vl::causal_mask(n);
-    runner_.set(in.mask, mask.data(), mask.size() * sizeof(ggml_fp16_t));
-    runner_.compute(g, cancel);
-    weights_.check_files();
-
-    std::vector<float> values = runner_.floats(states);
+    HostValue mask = {
+        GGML_TYPE_F16, {n, n, 1, 1}, std::vector<std::byte>(size_t(n * n) * sizeof(ggml_fp16_t))};
+    std::memcpy(mask.bytes.data(), Qwen3Vl::causal_mask(n).data(), mask.bytes.size());
+    HostValues in = {{"x", HostValue::of({config_.hidden, n}, model_.embeddings(ids))},
+                     {"rope", HostValue::of({2, 2, config_.head_dim / 2, n}, model_.rope(n))},
+                     {"mask", std::move(mask)}};
+    StagedModel::Run run;
+    run.cancel = cancel;
+    const HostValue states = layers_.run(std::move(in), run).at("states");
+    std::vector<float> values = states.floats();
     weigh(values, weights);
-    const int64_t features = states->ne[0];
+    const int64_t features = states.ne[0];
     values.erase(values.begin(), values.begin() + int64_t(kPrefixTokens) * features);
     return {n - int64_t(kPrefixTokens), features, std::move(values)};
 }

@@ -3,6 +3,7 @@
 
 #include "models/qwen3_vl/model.h"
 #include "pipeline/runner.h"
+#include "pipeline/staged_model.h"
 #include "pipeline/watch.h"
 #include "text/tokenizer.h"
 
@@ -26,6 +27,10 @@ class TextEncoder {
                 const Weights::Options & options, const ParallelOptions & loading);
 
     const Qwen3VlConfig & config() const { return config_; }
+    bool always_there() const { return weights_.always_there(); }
+
+    // Where weights are not always there: gives the device's memory back until they are needed again.
+    void rest() { layers_.rest(); }
 
     // name: of this prompt in dumps ("cond", "uncond").
     TextContext encode(const std::string & prompt, const std::string & name, Watch & watch,
@@ -46,7 +51,7 @@ class TextEncoder {
     Weights weights_;
     Qwen3Vl model_;
     Tokenizer tokenizer_;
-    Runner & runner_;
+    StagedModel layers_;
 };
 
 } // namespace sd

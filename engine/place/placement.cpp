@@ -88,14 +88,14 @@ class Reader {
         bool limited = false;
         for (ModulePlace & m : out_.modules) {
             if (devices_.is_cpu(m.device)) {
-                if (request_.max_ram > 0) m.budget = MemoryBudget{request_.max_ram, false, true};
+                if (request_.max_ram > 0) m.budget = MemoryBudget{request_.max_ram, false, true, true};
             } else if (by_device.count(m.device) != 0) {
                 m.budget = by_device[m.device];
             } else {
                 m.budget = others;
             }
             if (m.budget && m.budget->bytes == 0 && !m.budget->below_free) m.budget.reset();
-            if (!m.budget && request_.auto_fit) m.budget = MemoryBudget{kHeadroom, true, true};
+            if (!m.budget && request_.auto_fit) m.budget = MemoryBudget{kHeadroom, true, true, false};
             if (!m.budget) continue;
             limited = true;
             m.budget->streams = m.budget->streams || request_.stream_layers;
@@ -139,7 +139,7 @@ class Reader {
         // Written so that NaN is refused.
         if (problem != std::errc() || end != value.data() + value.size() || !(std::fabs(number) <= kMost))
             refuse(kMaxVram, in_quotes(value, 40) + " is no number of GiB");
-        return {uint64_t(std::fabs(number) * double(1 << 30)), number < 0.0, false};
+        return {uint64_t(std::fabs(number) * double(1 << 30)), number < 0.0, false, false};
     }
 
     void note_unused(bool limited) {

@@ -32,6 +32,7 @@ struct MemoryBudget {
     uint64_t bytes = 0;
     bool below_free = false; // that much less than is free, instead
     bool streams = false;    // keep what fits, and fetch the next layer while one computes
+    bool of_process = false; // what the process has in memory already counts, too
 };
 
 struct ModulePlace {

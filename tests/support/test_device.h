@@ -63,7 +63,7 @@ class TestDevice {
                                                 // recordings freed while they ran
         std::atomic<int> recordings = 0;        // alive
         std::atomic<int> launches = 0;          // of recordings
-        std::atomic<size_t> bytes_in_use = 0;
+        std::atomic<size_t> bytes_in_use = 0, most_bytes = 0; // the most at any time
     };
     Counters counters;
 

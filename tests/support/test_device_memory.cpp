@@ -71,7 +71,10 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t buft, size_t size)
     if (memory == nullptr) return nullptr;
     // Not zero: fresh device memory promises nothing.
     if (device.options.fill_memory) std::memset(memory, 0xa5, size);
-    device.counters.bytes_in_use += size;
+    const size_t now = device.counters.bytes_in_use += size;
+    size_t most = device.counters.most_bytes;
+    while (now > most && !device.counters.most_bytes.compare_exchange_weak(most, now)) {
+    }
     return make_buffer(buft, kBuffer, memory, size);
 }
 

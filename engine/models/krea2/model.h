@@ -4,6 +4,7 @@
 
 #include "models/krea2/config.h"
 #include "nn/layers.h"
+#include "nn/stage.h"
 #include "nn/weights.h"
 
 #include <vector>
@@ -17,19 +18,20 @@ class Krea2 {
 
     const Krea2Config & config() const { return config_; }
 
-    // context: F32 [text_layers * text_dim, T], the states of each token one after the other. Result: F32
-    // [features, T], the text tokens of `velocity`.
-    ggml_tensor * text(Graph & g, ggml_tensor * context) const;
+    // Stages refer to this model. Those of the text part are its blocks and what is after them:
+    //   context   F32 [text_layers * text_dim, T], the states of each token one after the other
+    // Result:
+    //   text      F32 [features, T], the text tokens of the others
+    std::vector<Stage> text_stages() const;
 
-    struct Inputs {
-        ggml_tensor * patches;  // F32 [in_channels * 4, n]
-        ggml_tensor * timestep; // F32 [timestep_dim]
-        ggml_tensor * text;     // F32 [features, T]
-        ggml_tensor * rope;     // F32 [2, 2, head_dim / 2, T + n], for sd.rope_apply.v1
-    };
-
-    // Patches of the velocity, F32 [out_channels * 4, n].
-    ggml_tensor * velocity(Graph & g, const Inputs & in) const;
+    // What is before the blocks, each block, and what is after them:
+    //   patches   F32 [in_channels * 4, n]
+    //   timestep  F32 [timestep_dim]
+    //   text      F32 [features, T]
+    //   rope      F32 [2, 2, head_dim / 2, T + n], for sd.rope_apply.v1
+    // Result:
+    //   velocity  F32 [out_channels * 4, n], patches
+    std::vector<Stage> velocity_stages() const;
 
     // Enough for either graph.
     size_t most_nodes() const;
@@ -46,6 +48,11 @@ class Krea2 {
         SwiGlu mlp;
     };
 
+    ggml_tensor * text_values(Graph & g, const Values & v) const;
+    ggml_tensor * project(Graph & g, ggml_tensor * x) const;
+    void text_end(Graph & g, Values & v) const;
+    void begin(Graph & g, Values & v) const;
+    void end(Graph & g, Values & v) const;
     Block block(Weights & weights, const std::string & name, bool modulated) const;
     ggml_tensor * attend(Graph & g, const Attention & a, ggml_tensor * x, int64_t head_dim,
                          ggml_tensor * rope) const;
@@ -57,6 +64,9 @@ class Krea2 {
     Linear first_, time_in_, time_out_, time_projection_, text_in_, text_out_, last_;
     ggml_tensor *projector_, *text_norm_, *last_norm_, *last_modulation_;
     std::vector<Block> layerwise_, refiner_, blocks_;
+    // Of the weights of each stage.
+    size_t first_group_, text_group_, last_group_;
+    std::vector<size_t> layerwise_groups_, refiner_groups_, block_groups_;
     size_t correction_nodes_ = 0;
 };
 

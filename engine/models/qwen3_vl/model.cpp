@@ -4,6 +4,7 @@
 #include "checkpoint/values/read_values.h"
 #include "nn/operators.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -14,6 +15,7 @@ Qwen3Vl::Qwen3Vl(Weights & w, const Qwen3VlConfig & config) : config_(config), t
     const std::vector<int> taps = config.taps();
     for (int i = 0; i < (taps.empty() ? 0 : taps.back()); ++i) {
         const std::string name = "layers." + std::to_string(i) + ".";
+        w.begin_group("layers." + std::to_string(i));
         const std::string a = name + "self_attn.", m = name + "mlp.";
         const std::vector<Linear> in = w.linears({a + "q_proj", a + "k_proj", a + "v_proj"});
         const std::vector<Linear> wide = w.linears({m + "gate_proj", m + "up_proj"});
@@ -25,39 +27,46 @@ Qwen3Vl::Qwen3Vl(Weights & w, const Qwen3VlConfig & config) : config_(config), t
                            in[1],
                            in[2],
                            w.linear(a + "o_proj"),
-                           {wide[0], wide[1], w.linear(m + "down_proj")}});
+                           {wide[0], wide[1], w.linear(m + "down_proj")},
+                           w.group()});
     }
     correction_nodes_ = w.correction_nodes();
 }
 
-ggml_tensor * Qwen3Vl::layer(Graph & g, const Layer & l, ggml_tensor * x, const Inputs & in) const {
+ggml_tensor * Qwen3Vl::layer(Graph & g, const Layer & l, const Values & v) const {
+    ggml_tensor *x = v.at("x"), *rope = v.at("rope"), *mask = v.at("mask");
     ggml_context * ctx = g.ctx();
     const int64_t head_dim = config_.head_dim;
     const float eps = config_.norm_eps;
     ggml_tensor * y = rms_norm(g, x, l.input_norm, eps);
     const auto rotated = [&](const Linear & projection, ggml_tensor * norm) {
         ggml_tensor * heads = rms_norm(g, split_heads(g, linear(g, projection, y), head_dim), norm, eps);
-        return rope_apply(g, heads, in.rope, false);
+        return rope_apply(g, heads, rope, false);
     };
     ggml_tensor * q = rotated(l.q, l.q_norm);
     ggml_tensor * k = rotated(l.k, l.k_norm);
-    ggml_tensor * v = split_heads(g, linear(g, l.v, y), head_dim);
-    ggml_tensor * a = attention(g, q, k, v, in.mask, 1.0f / std::sqrt(float(head_dim)));
+    ggml_tensor * values = split_heads(g, linear(g, l.v, y), head_dim);
+    ggml_tensor * a = attention(g, q, k, values, mask, 1.0f / std::sqrt(float(head_dim)));
     x = ggml_add(ctx, x, linear(g, l.out, a));
     return ggml_add(ctx, x, swiglu(g, l.mlp, rms_norm(g, x, l.post_norm, eps)));
 }
 
-ggml_tensor * Qwen3Vl::states(Graph & g, const Inputs & in) const {
+std::vector<Stage> Qwen3Vl::stages() const {
     const std::vector<int> taps = config_.taps();
-    ggml_tensor *x = in.embeddings, *out = nullptr;
-    size_t tap = 0;
+    std::vector<Stage> stages;
     for (size_t i = 0; i < layers_.size(); ++i) {
-        x = layer(g, layers_[i], x, in);
-        if (tap == taps.size() || int(i) + 1 != taps[tap]) continue;
-        out = out == nullptr ? x : ggml_concat(g.ctx(), out, x, 0);
-        ++tap;
+        const bool tapped = std::find(taps.begin(), taps.end(), int(i) + 1) != taps.end();
+        stages.push_back({layers_[i].group, [this, i, tapped](Graph & g, Values & v) {
+                              ggml_tensor * x = layer(g, layers_[i], v);
+                              v["x"] = x;
+                              if (tapped) {
+                                  ggml_tensor *& out = v["states"];
+                                  out = out == nullptr ? x : ggml_concat(g.ctx(), out, x, 0);
+                              }
+                              if (i + 1 == layers_.size()) v = {{"states", v.at("states")}};
+                          }});
     }
-    return out;
+    return stages;
 }
 
 std::vector<float> Qwen3Vl::embeddings(const std::vector<int32_t> & ids) const {

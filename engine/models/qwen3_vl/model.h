@@ -3,6 +3,7 @@
 
 #include "models/qwen3_vl/config.h"
 #include "nn/layers.h"
+#include "nn/stage.h"
 #include "nn/weights.h"
 
 #include <cstdint>
@@ -17,14 +18,13 @@ class Qwen3Vl {
 
     const Qwen3VlConfig & config() const { return config_; }
 
-    struct Inputs {
-        ggml_tensor * embeddings; // F32 [hidden, n]
-        ggml_tensor * rope;       // F32 [2, 2, head_dim / 2, n], for sd.rope_apply.v1
-        ggml_tensor * mask;       // F16 [n, n]
-    };
-
-    // F32 [hidden * taps, n]: for each token the tapped states, one after the other.
-    ggml_tensor * states(Graph & g, const Inputs & in) const;
+    // The layers, which refer to this model:
+    //   x       F32 [hidden, n], embeddings
+    //   rope    F32 [2, 2, head_dim / 2, n], for sd.rope_apply.v1
+    //   mask    F16 [n, n]
+    // Result:
+    //   states  F32 [hidden * taps, n]: for each token the tapped states, one after the other
+    std::vector<Stage> stages() const;
 
     size_t most_nodes() const { return layers_.size() * 64 + 128 + correction_nodes_; }
 
@@ -39,9 +39,10 @@ class Qwen3Vl {
         ggml_tensor *input_norm, *post_norm, *q_norm, *k_norm;
         Linear q, k, v, out;
         SwiGlu mlp;
+        size_t group; // of its weights
     };
 
-    ggml_tensor * layer(Graph & g, const Layer & l, ggml_tensor * x, const Inputs & in) const;
+    ggml_tensor * layer(Graph & g, const Layer & l, const Values & v) const;
 
     Qwen3VlConfig config_;
     const ModelTable & table_;
