@@ -60,6 +60,13 @@ void put_codes(const EncodeOptions & o, const int8_t * codes, std::byte * weight
         std::copy_n(codes, o.k, reinterpret_cast<int8_t *>(weight));
 }
 
+// The triangle of u among `n` columns, where the cache has it all; rows lie kBlock apart.
+void copy_triangle(const FeedbackFactor & f, int64_t begin, int64_t n, std::vector<float> & to) {
+    to.resize(size_t(kBlock * kBlock));
+    for (int64_t i = 0; i < n; ++i)
+        std::copy_n(f.u.data() + (begin + i) * f.k + begin + i, n - i, to.data() + i * kBlock + i);
+}
+
 // targets[row][j] += sum over i < begin of rows[row][i] u[i][begin + j].
 void add_before(const FeedbackFactor & f, const std::vector<float> & rows, int64_t count, int64_t begin,
                 int64_t n, std::vector<float> & targets) {
@@ -102,13 +109,13 @@ std::vector<double> FeedbackEncoder::output_squares(const FeedbackFactor & f, co
         for (int64_t row = 0; row < count; ++row)
             std::copy_n(rows.data() + row * f.k + begin, n, targets_.data() + row * kBlock);
         add_before(f, rows, count, begin, n, targets_);
+        copy_triangle(f, begin, n, triangle_);
         for (int64_t row = 0; row < count; ++row) {
             const float * const value = rows.data() + row * f.k + begin;
             float * const y = targets_.data() + row * kBlock;
             double & sum = squares[size_t(row)];
             for (int64_t j = 0; j < n; ++j) {
-                add_scaled_row(value[j], f.u.data() + (begin + j) * f.k + begin + j + 1, n - j - 1,
-                               y + j + 1);
+                add_scaled_row(value[j], triangle_.data() + j * kBlock + j + 1, n - j - 1, y + j + 1);
                 sum += f.d[size_t(begin + j)] * double(y[j]) * double(y[j]) -
                        f.damping * double(value[j]) * double(value[j]);
             }
@@ -129,6 +136,7 @@ void FeedbackEncoder::feed_back(const EncodeOptions & o, const FeedbackFactor & 
         for (int64_t row = 0; row < count; ++row)
             std::copy_n(rotated_.data() + row * f.k + begin, n, targets_.data() + row * kBlock);
         add_before(f, errors_, count, begin, n, targets_);
+        copy_triangle(f, begin, n, triangle_);
         for (int64_t row = 0; row < count; ++row) {
             const int64_t at = row * f.k + begin;
             float * const target = targets_.data() + row * kBlock;
@@ -141,8 +149,7 @@ void FeedbackEncoder::feed_back(const EncodeOptions & o, const FeedbackFactor & 
                 decoded_[size_t(at + j)] = decoded;
                 squares_[size_t(row)] +=
                     f.d[size_t(begin + j)] * missed * missed - f.damping * double(error) * double(error);
-                add_scaled_row(error, f.u.data() + (begin + j) * f.k + begin + j + 1, n - j - 1,
-                               target + j + 1);
+                add_scaled_row(error, triangle_.data() + j * kBlock + j + 1, n - j - 1, target + j + 1);
             }
         }
     }

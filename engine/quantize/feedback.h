@@ -56,7 +56,7 @@ class FeedbackEncoder {
                    const EncodedRows & plain);
 
     RowEncoder plain_;
-    std::vector<float> rotated_, decoded_, errors_, targets_;
+    std::vector<float> rotated_, decoded_, errors_, targets_, triangle_;
     std::vector<int8_t> codes_;
     std::vector<double> squares_;
 };

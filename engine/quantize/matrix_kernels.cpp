@@ -9,58 +9,83 @@
 #include "quantize/matrix_kernels.h"
 
 #include <algorithm>
+#include <vector>
 
 HWY_BEFORE_NAMESPACE();
 namespace sd::HWY_NAMESPACE {
 namespace {
 
 constexpr int kRows = 6, kColumns = 2; // of a tile; columns are registers
+// What is copied so that a tile reads it in order: 32 KB of b for the first cache, some more of a for the
+// second.
+constexpr int64_t kDepth = 256, kMostRows = 32 * kRows;
 
-// `rows` of a tile at row i and column j.
-template <int rows, int columns>
-HWY_INLINE void tile(const Product & p, int64_t i, int64_t j) {
-    const FloatTag d;
-    const int64_t lanes = float_lanes();
-    Float sum[rows][columns];
-    for (int r = 0; r < rows; ++r) {
-        for (int v = 0; v < columns; ++v) sum[r][v] = hn::Zero(d);
-    }
-    const float * a = p.a + i * p.row;
-    const float * b = p.b + j;
-    for (int64_t k = 0; k < p.depth; ++k, a += p.step, b += p.ldb) {
-        Float line[columns];
-        for (int v = 0; v < columns; ++v) line[v] = hn::LoadU(d, b + v * lanes);
-        for (int r = 0; r < rows; ++r) {
-            const Float one = hn::Set(d, a[r * p.row]);
-            for (int v = 0; v < columns; ++v) sum[r][v] = hn::MulAdd(one, line[v], sum[r][v]);
-        }
-    }
-    const Float sign = hn::Set(d, p.sign);
-    for (int r = 0; r < rows; ++r) {
-        for (int v = 0; v < columns; ++v) {
-            float * const c = p.c + (i + r) * p.ldc + j + v * lanes;
-            hn::StoreU(hn::Add(hn::LoadU(d, c), hn::Mul(sign, sum[r][v])), d, c);
+// Of the rows from i on and the depth from k on; rows beyond the end are zeros.
+void pack_rows(const Product & p, int64_t i, int64_t rows, int64_t k, int64_t depth, float * to) {
+    for (int64_t tile = 0; tile < rows; tile += kRows, to += kRows * depth) {
+        for (int r = 0; r < kRows; ++r) {
+            const float * const from = p.a + (i + tile + r) * p.row + k * p.step;
+            const bool is_there = tile + r < rows;
+            for (int64_t d = 0; d < depth; ++d) to[d * kRows + r] = is_there ? from[d * p.step] : 0.0f;
         }
     }
 }
 
-template <int columns>
-HWY_INLINE void column_of_tiles(const Product & p, int64_t j) {
-    int64_t i = 0;
-    for (; i + kRows <= p.m; i += kRows) tile<kRows, columns>(p, i, j);
-    for (; i < p.m; ++i) tile<1, columns>(p, i, j);
+void pack_columns(const Product & p, int64_t j, int64_t columns, int64_t k, int64_t depth, float * to) {
+    const int64_t width = kColumns * float_lanes();
+    for (int64_t d = 0; d < depth; ++d, to += width) {
+        const float * const from = p.b + (k + d) * p.ldb + j;
+        std::copy(from, from + columns, to);
+        std::fill(to + columns, to + width, 0.0f);
+    }
+}
+
+// out: kRows rows of kColumns registers.
+HWY_INLINE void tile(const float * a, const float * b, int64_t depth, float * out) {
+    const FloatTag d;
+    const int64_t lanes = float_lanes();
+    Float sum[kRows][kColumns];
+    for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kColumns; ++v) sum[r][v] = hn::Zero(d);
+    }
+    for (int64_t k = 0; k < depth; ++k, a += kRows, b += kColumns * lanes) {
+        Float line[kColumns];
+        for (int v = 0; v < kColumns; ++v) line[v] = hn::LoadU(d, b + v * lanes);
+        for (int r = 0; r < kRows; ++r) {
+            const Float one = hn::Set(d, a[r]);
+            for (int v = 0; v < kColumns; ++v) sum[r][v] = hn::MulAdd(one, line[v], sum[r][v]);
+        }
+    }
+    for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kColumns; ++v) hn::StoreU(sum[r][v], d, out + (r * kColumns + v) * lanes);
+    }
+}
+
+void add_tile(const float * tile, int64_t rows, int64_t columns, float sign, float * c, int64_t ldc) {
+    const int64_t width = kColumns * float_lanes();
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t j = 0; j < columns; ++j) c[r * ldc + j] += sign * tile[r * width + j];
+    }
 }
 
 void add_product(const Product & p) {
-    const int64_t lanes = float_lanes();
-    int64_t j = 0;
-    for (; j + kColumns * lanes <= p.n; j += kColumns * lanes) column_of_tiles<kColumns>(p, j);
-    for (; j + lanes <= p.n; j += lanes) column_of_tiles<1>(p, j);
-    for (; j < p.n; ++j) {
-        for (int64_t i = 0; i < p.m; ++i) {
-            float sum = 0;
-            for (int64_t k = 0; k < p.depth; ++k) sum += p.a[i * p.row + k * p.step] * p.b[k * p.ldb + j];
-            p.c[i * p.ldc + j] += p.sign * sum;
+    const int64_t width = kColumns * float_lanes();
+    std::vector<float> a(size_t(std::min(p.m + kRows, kMostRows) * kDepth)), b(size_t(width * kDepth));
+    HWY_ALIGN float sums[kRows * kColumns * (HWY_MAX_BYTES / sizeof(float))];
+    for (int64_t i = 0; i < p.m; i += kMostRows) {
+        const int64_t rows = std::min(kMostRows, p.m - i);
+        for (int64_t k = 0; k < p.depth; k += kDepth) {
+            const int64_t depth = std::min(kDepth, p.depth - k);
+            pack_rows(p, i, rows, k, depth, a.data());
+            for (int64_t j = 0; j < p.n; j += width) {
+                const int64_t columns = std::min(width, p.n - j);
+                pack_columns(p, j, columns, k, depth, b.data());
+                for (int64_t r = 0; r < rows; r += kRows) {
+                    tile(a.data() + r * depth, b.data(), depth, sums);
+                    add_tile(sums, std::min<int64_t>(kRows, rows - r), columns, p.sign,
+                             p.c + (i + r) * p.ldc + j, p.ldc);
+                }
+            }
         }
     }
 }
