@@ -44,9 +44,9 @@ std::string use_bundled_model(Arguments & a) {
     a.diffusion_model = bundled->diffusion_model;
     a.llm = bundled->llm;
     a.vae = bundled->vae;
-    return "no model is given: this is the small demo model, which knows emoji; real ones: --diffusion-model "
-           "FILE "
-           "--llm FILE --vae FILE";
+    return "no model is given: the bundled one draws emoji by their English names (red apple, rocket); real "
+           "models: "
+           "--diffusion-model FILE --llm FILE --vae FILE";
 }
 
 } // namespace cli

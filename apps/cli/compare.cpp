@@ -1,4 +1,5 @@
 #include "apps/cli/atomic_file.h"
+#include "apps/cli/bundled_model.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/console.h"
 #include "apps/cli/image/image_difference.h"
@@ -180,6 +181,8 @@ int report(const Arguments & a, const Arguments & b, const std::vector<Picture> 
 
 int run_compare(const Arguments & given) {
     Arguments a = given;
+    const std::string bundled = use_bundled_model(a);
+    if (!bundled.empty()) print_note(bundled);
     Inputs in;
     const std::string problem = problem_of(a, in);
     if (!problem.empty()) return failed(problem);

@@ -110,7 +110,8 @@ int generate(const Arguments & a, sd_ctx_t * ctx, Inputs & in, ContactSheet * gr
 
 int generate_with_grid(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
     if (a.grid.empty()) return generate(a, ctx, in, nullptr);
-    ContactSheet grid(uint32_t(in.width), uint32_t(in.height), size_t(picture_count(a, in)));
+    const SheetPlan plan = sheet_plan(a, in);
+    ContactSheet grid(uint32_t(in.width), uint32_t(in.height), plan);
     const int status = generate(a, ctx, in, &grid);
     if (status != 0) return status;
     Image image = grid.image();
@@ -118,8 +119,8 @@ int generate_with_grid(const Arguments & a, sd_ctx_t * ctx, Inputs & in) {
     std::string error;
     if (!write_image(path, {image.width, image.height, image.channels, image.pixels.data()}, "", error))
         return fail(error);
-    print_note("saved " + path + ": all " + std::to_string(picture_count(a, in)) + ", " +
-               std::to_string(ContactSheet::columns_of(size_t(picture_count(a, in)))) + " in a row");
+    print_note("saved " + path + ": all " + std::to_string(plan.count) + ", " + std::to_string(plan.columns) +
+               " in a row");
     return 0;
 }
 

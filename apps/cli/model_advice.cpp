@@ -19,10 +19,10 @@ std::string take_advice(const sd_model_advice_t & advice, Arguments & a, Inputs 
     std::string taken;
     const auto say = [&](const std::string & what) { taken += (taken.empty() ? "" : ", ") + what; };
     // A picture to begin from has a size of its own.
-    const bool sized = given("--width") || given("--height") || !a.init_image.empty();
+    const bool sized = (given("--width") && given("--height")) || !a.init_image.empty();
     if (!sized && advice.width > 0 && advice.height > 0) {
-        in.width = advice.width;
-        in.height = advice.height;
+        if (!given("--width")) in.width = advice.width;
+        if (!given("--height")) in.height = advice.height;
         say(std::to_string(in.width) + "x" + std::to_string(in.height));
     }
     if (!given("--steps") && !given("--sigmas") && advice.steps > 0) {

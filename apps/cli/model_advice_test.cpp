@@ -35,16 +35,26 @@ TEST(model_advice, a_flow_shift_is_said_and_kept_for_the_record) {
 TEST(model_advice, what_is_given_stays) {
     Arguments a;
     Inputs in;
-    a.given = {{"--width", ""},
-               {"--steps", ""},
-               {"--cfg-scale", ""},
-               {"--sampling-method", ""},
-               {"--scheduler", ""}};
+    a.given = {{"--width", ""},     {"--height", ""},          {"--steps", ""},
+               {"--cfg-scale", ""}, {"--sampling-method", ""}, {"--scheduler", ""}};
     EXPECT_EQ(take_advice(kAdvice, a, in), "");
     EXPECT_EQ(in.width, 512);
     EXPECT_EQ(a.steps, 20);
     EXPECT_EQ(a.cfg_scale, 7.0f);
     EXPECT_EQ(a.sampling_method + a.scheduler, "");
+}
+
+TEST(model_advice, one_side_alone_leaves_the_other_to_the_model) {
+    Arguments a;
+    Inputs in;
+    in.width = 128;
+    a.given = {{"--width", ""}};
+    EXPECT_TRUE(take_advice(kAdvice, a, in).starts_with("the model's own settings: 128x48, "));
+    EXPECT_EQ(in.height, 48);
+    in.width = 512;
+    in.height = 16;
+    a.given = {{"--height", ""}};
+    EXPECT_TRUE(take_advice(kAdvice, a, in).starts_with("the model's own settings: 64x16, "));
 }
 
 TEST(model_advice, a_picture_to_begin_from_and_sigmas_decide_for_themselves) {

@@ -1,7 +1,6 @@
 #include "apps/cli/outputs.h"
 
 #include "apps/cli/atomic_file.h"
-#include "apps/cli/image/contact_sheet.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/output_name.h"
 
@@ -60,17 +59,21 @@ bool check_count(const Arguments & a, const Inputs & in, std::string & error) {
 bool check_grid(const Arguments & a, const Inputs & in, std::string & error) {
     if (a.grid.empty()) return true;
     constexpr uint64_t kMostBytes = uint64_t(2) << 30;
-    const auto count = size_t(picture_count(a, in));
-    const uint64_t width = ContactSheet::width_of(uint32_t(in.width), count),
-                   height = ContactSheet::height_of(uint32_t(in.height), count);
+    const SheetPlan plan = sheet_plan(a, in);
+    const uint64_t width = plan.width(uint32_t(in.width)), height = plan.height(uint32_t(in.height));
     if (width * height * 3 > kMostBytes) {
-        error = "--grid: " + std::to_string(count) + " pictures of this size are more than a sheet can hold";
+        error =
+            "--grid: " + std::to_string(plan.count) + " pictures of this size are more than a sheet can hold";
         return false;
     }
     return can_write_image(with_image_ending(a.grid), uint32_t(width), uint32_t(height), error);
 }
 
 } // namespace
+
+SheetPlan sheet_plan(const Arguments & a, const Inputs & in) {
+    return SheetPlan::of(in.prompts.size(), size_t(a.batch_count));
+}
 
 int picture_count(const Arguments & a, const Inputs & in) { return a.batch_count * int(in.prompts.size()); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apps/cli/arguments.h"
+#include "apps/cli/image/contact_sheet.h"
 #include "apps/cli/inputs.h"
 
 #include <functional>
@@ -14,6 +15,7 @@ using IsModelFile = std::function<bool(const std::string &)>;
 
 // Of all prompts; below 2^31, as neither options nor lists are long enough for more.
 int picture_count(const Arguments & a, const Inputs & in);
+SheetPlan sheet_plan(const Arguments & a, const Inputs & in); // of --grid
 
 // Nothing is written over what is read, and nothing over another result: all pictures, the grid, previews,
 // tensors, explanation and trace. Links are followed. False with one line in `error`.

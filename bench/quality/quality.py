@@ -29,8 +29,12 @@ OTHERS = "".join("%s = int8-convrot\n" % name for name in ("tmlp*", "tproj*", "t
 FORMATS = [("F16", None), ("INT8, not rotated", ["--format", "int8"] + ALL),
            ("INT8 ConvRot", ["--format", "int8-convrot"] + ALL),
            ("W4A8 blocks, the rest INT8 ConvRot", ["--format", "w4a8", "--rules", "RULES"]),
+           ("the same with --calibrate", ["--format", "w4a8", "--rules", "RULES", "CALIBRATE"]),
            ("W4A4 blocks, the rest INT8 ConvRot", ["--format", "w4a4", "--rules", "RULES"]),
-           ("W4A4 blocks with --scale-search", ["--format", "w4a4", "--rules", "RULES", "--scale-search"])]
+           ("the same with --scale-search", ["--format", "w4a4", "--rules", "RULES", "--scale-search"]),
+           ("the same with --scale-search and --calibrate",
+            ["--format", "w4a4", "--rules", "RULES", "--scale-search", "CALIBRATE"])]
+CALIBRATION = 32  # prompts, none of which is drawn later
 
 
 class Bench:
@@ -53,15 +57,19 @@ class Bench:
         if options is None:
             return f16
         path = self.path("model-%d.safetensors" % number)
-        options = [self.path("rules") if o == "RULES" else o for o in options]
-        self.run("-M", "quantize", "-m", f16, "-o", path, "--verify", *options)
+        meant = {"RULES": [self.path("rules")], "CALIBRATE": ["--calibrate", self.path("others.txt"), *self.shared]}
+        self.run("-M", "quantize", "-m", f16, "-o", path, "--verify", *(o for option in options
+                                                                        for o in meant.get(option, [option])))
         return path
 
     def captions(self, count):
-        """Names of `count` pictures, evenly over all, in a file; and which pictures they are."""
+        """Names of `count` pictures, evenly over all, in a file, and some others; which pictures the first are."""
         which = np.arange(count) * len(self.names) // count
-        with open(self.path("captions.txt"), "w", encoding="utf-8") as file:
-            file.writelines(self.names[i][0] + "\n" for i in which)
+        others = np.setdiff1d(np.arange(len(self.names)), which)
+        others = others[np.arange(CALIBRATION) * len(others) // CALIBRATION]
+        for name, indices in (("captions.txt", which), ("others.txt", others)):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.writelines(self.names[i][0] + "\n" for i in indices)
         return which
 
     def draw(self, model, count):
@@ -127,6 +135,7 @@ def document(rows, count, rounds, total):
               "  nearest five, by squared distance of pixels among all %d. Captions are ones the model has seen." % total,
               "* pictures / s: text encoder, all steps, VAE and writing, median of %d rounds. So small a model says nothing" %
               rounds, "  about the speed of large ones.",
+              "* `--calibrate` looked at what layers read for %d other captions." % CALIBRATION,
               "* The layers that pictures enter and leave by stay F16. Published files keep more of a model in full precision.",
               ""]
     return "\n".join(lines)

@@ -9,32 +9,32 @@ constexpr uint64_t kGap = 8;
 
 } // namespace
 
-size_t ContactSheet::columns_of(size_t count) {
+SheetPlan SheetPlan::of(size_t batches, size_t pictures_of_a_batch) {
+    const size_t count = batches * pictures_of_a_batch;
+    if (batches > 1 && pictures_of_a_batch > 1) return {count, pictures_of_a_batch};
     size_t columns = 1;
     while (columns * columns < count) ++columns;
-    return columns;
+    return {count, columns};
 }
 
-uint64_t ContactSheet::width_of(uint32_t width, size_t count) {
-    return columns_of(count) * (width + kGap) - kGap;
+uint64_t SheetPlan::width(uint32_t picture) const { return columns * (picture + kGap) - kGap; }
+
+uint64_t SheetPlan::height(uint32_t picture) const {
+    return (count + columns - 1) / columns * (picture + kGap) - kGap;
 }
 
-uint64_t ContactSheet::height_of(uint32_t height, size_t count) {
-    const size_t columns = columns_of(count);
-    return (count + columns - 1) / columns * (height + kGap) - kGap;
-}
-
-ContactSheet::ContactSheet(uint32_t width, uint32_t height, size_t count)
-    : width_(width), height_(height), columns_(columns_of(count)) {
+ContactSheet::ContactSheet(uint32_t width, uint32_t height, const SheetPlan & plan)
+    : width_(width), height_(height), plan_(plan) {
     constexpr uint8_t kWhite = 255;
-    sheet_.width = uint32_t(width_of(width, count));
-    sheet_.height = uint32_t(height_of(height, count));
+    sheet_.width = uint32_t(plan.width(width));
+    sheet_.height = uint32_t(plan.height(height));
     sheet_.channels = 3;
     sheet_.pixels.assign(size_t(sheet_.width) * sheet_.height * 3, kWhite);
 }
 
 void ContactSheet::put(size_t index, const sd_image_t & picture) {
-    const size_t left = index % columns_ * (width_ + kGap), top = index / columns_ * (height_ + kGap);
+    const size_t left = index % plan_.columns * (width_ + kGap),
+                 top = index / plan_.columns * (height_ + kGap);
     const size_t row = size_t(width_) * 3;
     for (size_t y = 0; y < height_; ++y)
         std::copy_n(picture.data + y * row, row,

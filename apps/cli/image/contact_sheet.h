@@ -8,20 +8,26 @@
 
 namespace cli {
 
-// As wide as high, or one column wider.
+// How many pictures, and how they lie: at least one of each.
+struct SheetPlan {
+    size_t count, columns;
+
+    // A row for each of several batches; otherwise as many columns as rows, or one more.
+    static SheetPlan of(size_t batches, size_t pictures_of_a_batch);
+    // Of the sheet, from those of a picture.
+    uint64_t width(uint32_t picture) const;
+    uint64_t height(uint32_t picture) const;
+};
+
 class ContactSheet {
   public:
-    ContactSheet(uint32_t width, uint32_t height, size_t count); // of a picture, and how many: at least one
-    void put(size_t index, const sd_image_t & picture);          // RGB of this size; index below count
+    ContactSheet(uint32_t width, uint32_t height, const SheetPlan & plan); // of a picture
+    void put(size_t index, const sd_image_t & picture); // RGB of this size; index below the plan's count
     const Image & image() const { return sheet_; }
-
-    static size_t columns_of(size_t count);
-    static uint64_t width_of(uint32_t width, size_t count);
-    static uint64_t height_of(uint32_t height, size_t count);
 
   private:
     uint32_t width_, height_;
-    size_t columns_;
+    SheetPlan plan_;
     Image sheet_;
 };
 

@@ -6,20 +6,28 @@ namespace cli {
 namespace {
 
 TEST(contact_sheet, is_as_wide_as_high_or_a_column_wider) {
-    EXPECT_EQ(ContactSheet::columns_of(1), 1u);
-    EXPECT_EQ(ContactSheet::columns_of(2), 2u);
-    EXPECT_EQ(ContactSheet::columns_of(4), 2u);
-    EXPECT_EQ(ContactSheet::columns_of(5), 3u);
-    EXPECT_EQ(ContactSheet::columns_of(12), 4u);
-    EXPECT_EQ(ContactSheet::width_of(64, 12), 4u * 64 + 3 * 8);
-    EXPECT_EQ(ContactSheet::height_of(64, 12), 3u * 64 + 2 * 8);
-    EXPECT_EQ(ContactSheet::height_of(64, 13), 4u * 64 + 3 * 8);
+    EXPECT_EQ(SheetPlan::of(1, 1).columns, 1u);
+    EXPECT_EQ(SheetPlan::of(1, 2).columns, 2u);
+    EXPECT_EQ(SheetPlan::of(4, 1).columns, 2u);
+    EXPECT_EQ(SheetPlan::of(5, 1).columns, 3u);
+    const SheetPlan twelve = SheetPlan::of(12, 1);
+    EXPECT_EQ(twelve.columns, 4u);
+    EXPECT_EQ(twelve.width(64), 4u * 64 + 3 * 8);
+    EXPECT_EQ(twelve.height(64), 3u * 64 + 2 * 8);
+    EXPECT_EQ(SheetPlan::of(1, 13).height(64), 4u * 64 + 3 * 8);
     // Sizes are computed before they are refused.
-    EXPECT_EQ(ContactSheet::width_of(16384, 10000), 100u * 16384 + 99 * 8);
+    EXPECT_EQ(SheetPlan::of(10000, 1).width(16384), 100u * 16384 + 99 * 8);
+}
+
+TEST(contact_sheet, has_a_row_for_each_of_several_batches) {
+    const SheetPlan plan = SheetPlan::of(5, 2);
+    EXPECT_EQ(plan.count, 10u);
+    EXPECT_EQ(plan.width(64), 2u * 64 + 8);
+    EXPECT_EQ(plan.height(48), 5u * 48 + 4 * 8);
 }
 
 TEST(contact_sheet, shows_pictures_row_by_row_on_white) {
-    ContactSheet sheet(3, 2, 3);
+    ContactSheet sheet(3, 2, SheetPlan::of(3, 1));
     for (uint8_t i = 0; i < 3; ++i) {
         std::vector<uint8_t> pixels(3 * 2 * 3, uint8_t(i + 1));
         pixels.back() = 100; // blue of the last pixel
