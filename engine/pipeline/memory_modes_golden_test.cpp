@@ -19,7 +19,9 @@ std::string model(const std::string & name) { return std::string(CONVROT_TINY_MO
 // One for the process, as the registry keeps it.
 ggml::test::TestDevice & device() {
     static ggml::test::TestDevice * const it = [] {
-        auto * made = new ggml::test::TestDevice();
+        ggml::test::TestDeviceOptions options;
+        options.reference = false;
+        auto * made = new ggml::test::TestDevice(options);
         ggml_backend_device_register(made->device());
         return made;
     }();
@@ -73,7 +75,7 @@ class Context {
         sd_ctx_params_t p;
         sd_ctx_params_init(&p);
         p.files = {nullptr, dit.c_str(), llm.c_str(), vae.c_str()};
-        p.n_threads = 2;
+        p.n_threads = 1; // threads that wait for each other are slow beside other tests
         p.lora_apply_mode = s.lora_mode;
         p.keep_loaded = s.keep;
         p.enable_mmap = s.mmap;

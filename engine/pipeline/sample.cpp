@@ -191,8 +191,9 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
                           Guidance(request.cfg_scale, steps, plan.extra),
                           steps,
                           b};
-        if (callbacks.progress)
-            callbacks.progress("sampling", uint64_t(b * steps), uint64_t(request.batch * steps));
+        const bool go_on = !callbacks.progress || callbacks.progress("sampling", uint64_t(b * steps),
+                                                                     uint64_t(request.batch * steps));
+        if (!go_on) cancel_ = true;
         const bool whole =
             sampler.run(x, plan.sigmas, sampler_rng, [&](const Evaluation & e) { return way.evaluate(e); });
         if (!whole) throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});

@@ -1,5 +1,5 @@
 // A device for tests whose memory the host must not touch: tensor->data is an address no process can access,
-// so a runtime that dereferences it crashes. It computes with the CPU's reference kernels on a worker thread
+// so a runtime that dereferences it crashes. It computes with the CPU's kernels on a worker thread
 // per stream and can hold its streams still, which makes orders between streams testable without any timing.
 // With `replay` it records and launches work as devices with captured graphs do.
 #pragma once
@@ -26,6 +26,7 @@ struct TestDeviceOptions {
     bool async = true;               // false: streams run everything before returning
     bool events = true;
     bool host_visible = false; // memory the host, and thus the CPU backend, may use as it is
+    bool reference = true;     // the CPU's reference kernels; false: its fast ones
     bool fill_memory = true;   // new buffers are not zero; false: untouched, so that large ones cost nothing
 
     bool replay = false;                          // offers recording and launching

@@ -78,12 +78,12 @@ std::function<bool()> mirror_graph(TestDevice & device, const ggml_cgraph * grap
         }
         ggml_graph_add_node(mirror->graph, m);
     }
-    return [mirror] {
+    return [mirror, reference = device.options.reference] {
         ggml_cplan plan = ggml_graph_plan(mirror->graph, 1, nullptr);
         std::vector<uint8_t> work(plan.work_size + 64);
         const auto unaligned = reinterpret_cast<uintptr_t>(work.data());
         plan.work_data = work.data() + (64 - unaligned % 64) % 64;
-        plan.use_ref = true;
+        plan.use_ref = reference;
         return ggml_graph_compute(mirror->graph, &plan) == GGML_STATUS_SUCCESS;
     };
 }
