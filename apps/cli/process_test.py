@@ -74,15 +74,32 @@ class Refusals(unittest.TestCase):
 
     def test_features_that_do_not_exist_are_named(self):
         for name in ["--clip_l", "--control-net", "--fps", "--upscale-model", "--taesd",
-                     "--max-vram", "--backend", "-r", "--cache-mode", "--imat-in", "--ad-model", "--embd-dir",
+                     "--rpc-servers", "-r", "--cache-mode", "--imat-in", "--ad-model", "--embd-dir",
                      "--moe-boundary"]:
             with self.subTest(name):
                 done = run(name, "1")
                 self.assertRegex(done.stderr.decode(), "^error: " + name + r" belongs to [^\n]*\n$")
                 self.assertEqual(done.returncode, 1)
-        for name in ["--hires", "--circular", "--stream-layers", "--auto-fit", "--preview-noisy", "--canny"]:
+        for name in ["--hires", "--circular", "--preview-noisy", "--canny"]:
             with self.subTest(name):
                 self.assertRegex(run(name).stderr.decode(), "^error: " + name + r" belongs to [^\n]*\n$")
+
+    def test_places_and_limits_that_cannot_be(self):
+        for options, told in [
+                (["--backend", "cuda9"], r'there is no device "cuda9" \(devices here: auto, CPU'),
+                (["--backend", "vea=cpu"], '--backend: there is no module "vea" .modules are diffusion, te, vae'),
+                (["--backend", "te="], '--backend: "te=" in "te=" lacks a name or a value'),
+                (["--backend", "disk"], "--backend: disk keeps weights and computes nothing"),
+                (["--params-backend", "tape"], 'there is no device "tape"'),
+                (["--split-mode", "row"], "--split-mode: row needs memory whose rows lie on several devices"),
+                (["--max-vram", "much"], '--max-vram: "much" is no number of GiB'),
+                (["--max-ram", "much"], '--max-ram: "much" is no size'),
+                (["--max-ram", "1MB"], r"the text encoder needs at least .* it may take 0 bytes"),
+                (["--max-ram", "1GiB", "--explain", "e.txt"], "e.txt: a step whose weights come and go")]:
+            with self.subTest(options):
+                done = run(*SMALL, *options)
+                self.assertRegex(done.stderr.decode(), r"(?m)^error: " + told)
+                self.assertEqual(done.returncode, 1)
 
     def test_files(self):
         self.refused(SMALL + ["-i", "none.png"], "none.png: cannot be read: No such file or directory")
@@ -229,6 +246,18 @@ class Pictures(unittest.TestCase):
         done = run("-M", "metadata", "--image", "bare.png")
         self.assertEqual(done.stderr, b"error: bare.png: holds no generation data\n")
         self.assertEqual(done.returncode, 1)
+
+    def test_memory_options_change_no_pixel(self):
+        self.made(*SMALL, "--disable-image-metadata", "-o", "plain-memory.png")
+        for number, options in enumerate([["--params-backend", "disk"], ["--max-ram", "1GiB"], ["--auto-fit"],
+                                          ["--backend", "te=cpu", "--backend", "auto", "--max-vram", "-1"],
+                                          ["--params-backend", "disk", "--keep-loaded", "-b", "2"]]):
+            with self.subTest(options):
+                name = "memory-%d.png" % number
+                self.made(*SMALL, "--disable-image-metadata", "-o", name, *options)
+                if "-b" in options:
+                    name = "memory-%d_0.png" % number
+                self.assertEqual(get("plain-memory.png"), get(name))
 
     def test_options_that_are_granted_change_nothing(self):
         self.made(*SMALL, "-o", "plain.png")
