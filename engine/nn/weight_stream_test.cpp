@@ -90,9 +90,13 @@ class WeightStreams : public test::TestFolder {
 };
 
 TEST_F(WeightStreams, weights_have_their_values_whenever_they_are_entered) {
-    ggml::test::TestDevice device;
+    ggml::test::TestDeviceOptions with_staging, without_streams;
+    with_staging.staging = true;
+    without_streams.async = false;
+    ggml::test::TestDevice device, staged(with_staging), plain(without_streams);
     const auto right = expected();
-    for (ggml_backend_buffer_type_t memory : {ggml_backend_cpu_buffer_type(), device.buffer_type()}) {
+    for (ggml_backend_buffer_type_t memory :
+         {ggml_backend_cpu_buffer_type(), device.buffer_type(), staged.buffer_type(), plain.buffer_type()}) {
         for (const WeightHome home : {WeightHome::host, WeightHome::disk}) {
             for (const bool map : {true, false}) {
                 const auto w = weights(memory, home, map);

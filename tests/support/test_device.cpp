@@ -192,6 +192,8 @@ ggml_backend_device_i device_interface(const TestDeviceOptions & options) {
     iface.get_props = dev_props;
     iface.init_backend = dev_init;
     iface.get_buffer_type = dev_buffer_type;
+    if (options.staging)
+        iface.get_host_buffer_type = [](ggml_backend_dev_t) { return ggml_backend_cpu_buffer_type(); };
     iface.supports_op = dev_supports_op;
     iface.supports_buft = dev_supports_buft;
     iface.offload_op = dev_offload_op;

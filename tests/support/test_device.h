@@ -25,6 +25,7 @@ struct TestDeviceOptions {
     size_t alignment = 256;          // of tensors; allocation sizes are rounded up to it too
     bool async = true;               // false: streams run everything before returning
     bool events = true;
+    bool staging = false;      // claims that host memory of the CPU's type is copied from faster
     bool host_visible = false; // memory the host, and thus the CPU backend, may use as it is
     bool reference = true;     // the CPU's reference kernels; false: its fast ones
     bool fill_memory = true;   // new buffers are not zero; false: untouched, so that large ones cost nothing
