@@ -14,8 +14,9 @@ import png_pixels  # noqa: E402
 PROGRAM, WORK, ASSETS = (os.path.abspath(p) for p in sys.argv[1:4])
 
 
-def draw(*arguments):
-    done = subprocess.run([PROGRAM, *arguments], cwd=WORK, capture_output=True, timeout=300)
+def draw(*arguments, **settings):
+    done = subprocess.run([PROGRAM, *arguments], cwd=WORK, env={**os.environ, **settings}, capture_output=True,
+                          timeout=300)
     assert done.returncode == 0, done.stderr.decode()
     return done.stderr.decode()
 
@@ -36,11 +37,18 @@ class TheBundledModel(unittest.TestCase):
         turned = b"".join(row[72 * 3:] + row[:72 * 3] for row in rows)
         self.assertGreater(sum(abs(a - b) for a, b in zip(turned, before[3])) / len(turned), 20.0)
 
-    def test_draws_the_same_on_one_thread_and_on_two(self):
-        draw("-p", "a red apple", "-s", "3", "-t", "1", "-o", "t1.png")
-        draw("-p", "a red apple", "-s", "3", "-t", "2", "-o", "t2.png")
-        with open(os.path.join(WORK, "t1.png"), "rb") as one, open(os.path.join(WORK, "t2.png"), "rb") as two:
-            self.assertEqual(one.read(), two.read())
+    def test_draws_the_same_on_any_number_of_threads(self):
+        def apple(threads, **settings):
+            draw("-p", "a red apple", "-s", "3", "-t", str(threads), "-o", "apple.png", **settings)
+            with open(os.path.join(WORK, "apple.png"), "rb") as file:
+                return file.read()
+
+        one = apple(1)
+        self.assertEqual(apple(2), one)
+        # OpenMP may be told to give fewer than it is asked for.
+        for settings in ({"OMP_DYNAMIC": "true"}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_THREAD_LIMIT": "3"},
+                         {"OMP_MAX_ACTIVE_LEVELS": "0"}):
+            self.assertEqual(apple(4, **settings), one, settings)
 
 
 if __name__ == "__main__":

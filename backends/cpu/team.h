@@ -14,7 +14,7 @@ namespace ggml::cpu {
 
 class Team {
   public:
-    // n_threads >= 1, the caller included.
+    // n_threads >= 1, the caller included; no more than OMP_THREAD_LIMIT allows. OMP_DYNAMIC is turned off.
     explicit Team(int n_threads, ggml_abort_callback abort = nullptr, void * abort_data = nullptr);
 
     int n_threads() const { return n_threads_; }
@@ -22,9 +22,9 @@ class Team {
     // Asks the abort callback. Called between parallel phases, from the driving thread only.
     bool aborted() const { return abort_ != nullptr && abort_(abort_data_); }
 
-    // Runs fn(ith, nth) on min(n_tasks, n_threads) threads and returns when all are done. nth is the number
-    // that really run (1 inside somebody else's parallel region). n_tasks == 1 calls fn directly: no
-    // synchronization.
+    // Runs fn(ith, nth) for each ith below nth = min(n_tasks, n_threads) and returns when all are done, each
+    // on a thread of its own where OpenMP has as many (one after the other inside somebody else's parallel
+    // region): calls must not wait for each other. n_tasks == 1 calls fn directly: no synchronization.
     template <class Fn>
     void run(int n_tasks, Fn && fn) const {
         run_raw(

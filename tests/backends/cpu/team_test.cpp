@@ -26,6 +26,19 @@ TEST(team, runs_every_task_index_once) {
     }
 }
 
+TEST(team, shares_are_the_same_where_openmp_gives_fewer_threads) {
+    const Team team(4);
+    std::mutex mutex;
+    std::multiset<std::pair<int, int>> seen;
+#pragma omp parallel num_threads(2)
+    team.run(4, [&](int ith, int nth) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        seen.insert({ith, nth});
+    });
+    EXPECT_EQ(seen.size(), 8u) << "two sections of four";
+    for (int ith = 0; ith < 4; ++ith) EXPECT_EQ(seen.count({ith, 4}), 2u);
+}
+
 TEST(team, never_uses_more_threads_than_tasks) {
     const Team team(8);
     int reported = 0;
