@@ -33,8 +33,9 @@ std::optional<BundledModel> find_bundled_model(const fs::path & folder_of_progra
 }
 
 std::string use_bundled_model(Arguments & a) {
-    for (const std::string & given : {a.model, a.diffusion_model, a.llm, a.vae}) {
-        if (!given.empty()) return {};
+    // Also an empty name, of a variable that is not set: whoever wrote it meant another model.
+    for (const char * option : {"--model", "--diffusion-model", "--llm", "--vae"}) {
+        if (a.given.contains(option)) return {};
     }
     std::error_code problem;
     const fs::path program = fs::read_symlink("/proc/self/exe", problem);

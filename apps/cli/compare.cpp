@@ -2,6 +2,7 @@
 #include "apps/cli/bundled_model.h"
 #include "apps/cli/checks.h"
 #include "apps/cli/console.h"
+#include "apps/cli/file_key.h"
 #include "apps/cli/image/image_difference.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/inputs.h"
@@ -80,9 +81,14 @@ std::string problem_of(const Arguments & a, Inputs & in) {
 std::string problem_of_outputs(const Arguments & a, const Inputs & in, size_t rows) {
     const CompareArguments & c = a.compare;
     const std::string &report = a.quantize.report, sheet = with_image_ending(a.output);
-    for (const std::string & read :
-         {a.model, a.diffusion_model, a.llm, a.vae, a.tokenizer, c.model, c.diffusion_model, c.llm, c.vae,
-          a.prompts, a.prompt_file, a.negative_prompt_file, a.init_image, a.mask}) {
+    std::vector<std::string> inputs = {
+        a.model,       a.diffusion_model,      a.llm,        a.vae, a.tokenizer,
+        c.model,       c.diffusion_model,      c.llm,        c.vae, a.prompts,
+        a.prompt_file, a.negative_prompt_file, a.init_image, a.mask};
+    for (const Prompt & prompt : in.prompts) {
+        for (const Lora & lora : prompt.loras) inputs.push_back(lora.path);
+    }
+    for (const std::string & read : inputs) {
         for (const std::string & written : {sheet, report}) {
             if (!read.empty() && !written.empty() && same_file(written, read))
                 return written + ": would be written over, but it is also used for something else";
@@ -181,9 +187,12 @@ int report(const Arguments & a, const Arguments & b, const std::vector<Picture> 
 
 int run_compare(const Arguments & given) {
     Arguments a = given;
+    a.dump_tensors.clear(); // said to have no effect
+    a.explain.clear();
     const std::string bundled = use_bundled_model(a);
     if (!bundled.empty()) print_note(bundled);
     Inputs in;
+    draw_seed(a);
     const std::string problem = problem_of(a, in);
     if (!problem.empty()) return failed(problem);
     std::vector<Picture> pictures[2];

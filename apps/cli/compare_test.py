@@ -89,6 +89,14 @@ class Compare(unittest.TestCase):
         self.refused(["--compare-vae", ""], "--compare-vae: is empty" + HELP)
         self.refused(OTHER + ["-o", "x.png", "--report", OTHER[1]],
                      OTHER[1] + ": would be written over, but it is also used for something else")
+        put("style.png", get("tiny-wan-vae.safetensors"))
+        before = get(OTHER[1])
+        done = compare(*OTHER, *SETTINGS, "-p", "x", "-o", "x.png", "--explain", OTHER[1], "--dump-tensors", "prompts.txt")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual((get(OTHER[1]), get("prompts.txt")), (before, b"a cat\n"), "what has no effect writes nothing")
+        os.remove(path("x.png"))
+        self.refused(OTHER + ["-p", "x <lora:style.png:1>", "-o", "new/../style.png"],
+                     "new/../style.png: would be written over, but it is also used for something else")
         self.refused(OTHER + ["-o", "x.png", "--report", "./x.png"], "./x.png: is the name of the sheet")
         self.refused(OTHER + ["-o", "prompts.txt/x.png"],
                      "prompts.txt/x.png: its folder cannot be made: Not a directory")

@@ -133,6 +133,7 @@ int run_generate(const Arguments & given) {
     const std::string bundled = use_bundled_model(a);
     if (!bundled.empty()) print_note(bundled);
     if (!load_inputs(a, in, error)) return fail(error);
+    if (in.prompts.size() > 1) draw_seed(a);
     const sd_ctx_params_t c = context_params_of(a);
     const std::unique_ptr<sd_ctx_t, decltype(&free_sd_ctx)> ctx(new_sd_ctx(&c), free_sd_ctx);
     if (ctx == nullptr) return fail(sd_last_error());

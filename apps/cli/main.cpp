@@ -6,9 +6,12 @@
 #include "apps/cli/waiting.h"
 #include "apps/cli/without_effect.h"
 
-int main(int argc, char ** argv) {
-    cli::limit_spinning(argv);
-    cli::settle_surroundings();
+#include <exception>
+#include <new>
+
+namespace {
+
+int run(int argc, char ** argv) {
     cli::Arguments arguments;
     int exit_status = 0;
     if (!cli::parse(argc, argv, arguments, exit_status)) return exit_status;
@@ -25,6 +28,21 @@ int main(int argc, char ** argv) {
     case cli::Mode::quantize: return cli::run_quantize(arguments);
     case cli::Mode::compare: return cli::run_compare(arguments);
     case cli::Mode::metadata: return cli::run_metadata(arguments);
+    }
+    return 1;
+}
+
+} // namespace
+
+int main(int argc, char ** argv) {
+    cli::limit_spinning(argv);
+    cli::settle_surroundings();
+    try {
+        return run(argc, argv);
+    } catch (const std::bad_alloc &) {
+        cli::print_error("memory ran out");
+    } catch (const std::exception & e) {
+        cli::print_error(e.what());
     }
     return 1;
 }

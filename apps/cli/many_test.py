@@ -33,6 +33,15 @@ class ListsOfPrompts(unittest.TestCase):
             self.assertEqual(alone.returncode, 0)
             self.assertEqual(get("many_%02d.png" % (number + 1)), get("alone.png"), number)
 
+    def test_one_seed_is_drawn_for_all(self):
+        put("marked.txt", b"\xef\xbb\xbfa cat\n\na cat\n")
+        done = run(*SETTINGS, "--prompts", "marked.txt", "-s", "-1", "-o", "drawn_%d.png")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(get("drawn_0.png"), get("drawn_1.png"))
+        done = run("-M", "compare", *SETTINGS, "--compare-diffusion-model", MODEL[1], "-p", "a cat", "-s", "-5", "-o",
+                   "same.png")
+        self.assertEqual(done.stdout.decode().splitlines()[-1].split(), ["same", "1.00000", "all", "together"])
+
     def test_names_of_pictures_without_a_place_for_the_number(self):
         put("list.txt", b"a\nb\nc\n")
         done = run(*SETTINGS, "--prompts", "list.txt", "-o", "plain.png")
@@ -60,6 +69,8 @@ class ListsOfPrompts(unittest.TestCase):
         if not os.path.lexists(path("links/list.png")):
             os.symlink("../list.txt", path("links/list.png"))
         self.refused(several + ["-o", "links/list.png", "--grid", "links/list.png"], "links/list.png" + USED)
+        self.refused(several + ["--grid", "links/"], "links/: is a folder (name a file in it)")
+        self.refused(several + ["-o", "gone/../p_%d.png", "--grid", "p_1.png"], "p_1.png" + USED)
         self.refused(["-W", "16384", "-H", "16384", "-b", "9", "--grid", "g.png"],
                      "--grid: 9 pictures of this size are more than a sheet can hold")
         put("tags.txt", b"a cat\na dog <lora:none:1>\n")
@@ -97,7 +108,9 @@ class TheModelThatComesWithTheProgram(unittest.TestCase):
         # Everything but the names of the files, which the picture's text holds, is the same.
         pixels = [data[data.index(b"IDAT"):] for data in (get("tree/bin/with.png"), get("given.png"))]
         self.assertEqual(*pixels)
-        # A part of a model is no reason to take others.
+        # A part of a model is no reason to take others, nor is a name that is empty.
+        done = self.run_copy("--diffusion-model", "", "-p", "x")
+        self.assertEqual(done.stderr.decode(), "error: no model file is given (-m FILE or --diffusion-model FILE)\n")
         done = self.run_copy("--vae", path(MODEL[5]), "-p", "x")
         self.assertRegex(done.stderr.decode(), "^error: [^\n]*\n$")
         self.assertEqual(done.returncode, 1)

@@ -1,12 +1,12 @@
 #include "apps/cli/outputs.h"
 
 #include "apps/cli/atomic_file.h"
+#include "apps/cli/file_key.h"
 #include "apps/cli/image/image_file.h"
 #include "apps/cli/output_name.h"
 
 #include <filesystem>
 #include <set>
-#include <sys/stat.h>
 #include <vector>
 
 namespace cli {
@@ -15,19 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path place(const std::string & path) { return fs::path(std::u8string(path.begin(), path.end())); }
-
-// One text for a file, whatever it is called; "" for devices and pipes, which several may write.
-std::string key_of(const std::string & path) {
-    struct stat info = {};
-    if (::stat(path.c_str(), &info) == 0) {
-        return S_ISREG(info.st_mode) ? std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) : "";
-    }
-    std::error_code problem;
-    // Of a relative path nothing of which exists, weakly_canonical makes no absolute one.
-    const fs::path whole = fs::absolute(place(path), problem);
-    const fs::path real = fs::weakly_canonical(whole, problem);
-    return (problem ? whole.lexically_normal() : real).string();
-}
 
 std::vector<std::string> pictures_of(const Arguments & a, const Inputs & in) {
     std::vector<std::string> names;
@@ -87,7 +74,7 @@ bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & 
     }
     std::set<std::string> taken;
     for (const std::string & input : inputs) {
-        if (!input.empty()) taken.insert(key_of(input));
+        if (!input.empty()) taken.insert(file_key(input));
     }
     std::vector<std::string> outputs = pictures_of(a, in);
     for (const std::string & output : {a.dump_tensors, a.explain, a.trace}) {
@@ -96,7 +83,7 @@ bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & 
     if (!a.grid.empty()) outputs.push_back(with_image_ending(a.grid));
     if (a.preview != "none") outputs.push_back(with_image_ending(a.preview_path));
     for (const std::string & output : outputs) {
-        const std::string key = key_of(output);
+        const std::string key = file_key(output);
         if (key.empty() || (taken.insert(key).second && !is_model_file(output))) continue;
         error = output + ": would be written over, but it is also used for something else";
         return false;
@@ -107,8 +94,9 @@ bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & 
 bool check_outputs(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
                    std::string & error) {
     std::error_code problem;
-    if (a.output.ends_with('/') || fs::is_directory(place(a.output), problem)) {
-        error = a.output + ": is a folder (name a file in it)";
+    for (const std::string & output : {a.output, a.grid}) {
+        if (!output.ends_with('/') && !fs::is_directory(place(output), problem)) continue;
+        error = output + ": is a folder (name a file in it)";
         return false;
     }
     if (!check_count(a, in, error) || !check_distinct(a, in, is_model_file, error)) return false;

@@ -15,6 +15,8 @@ bool read_prompts(const std::string & path, std::vector<std::string> & prompts, 
     std::string text;
     if (!read_prompt(path, text, error)) return false;
     prompts.clear();
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf"; // which some editors write
+    if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
     for (size_t begin = 0; begin < text.size();) {
         const size_t end = std::min(text.find('\n', begin), text.size());
         const std::string line = text.substr(begin, end - begin);

@@ -1,5 +1,6 @@
 #include "apps/cli/atomic_file.h"
 #include "apps/cli/console.h"
+#include "apps/cli/file_key.h"
 #include "apps/cli/interrupt.h"
 #include "apps/cli/modes.h"
 #include "apps/cli/prompt_list.h"
@@ -90,9 +91,11 @@ sd_quantize_params_t params_of(const Arguments & a, const Lists & lists) {
 // "" or why the report cannot be written: before an hour of work, not after it.
 std::string problem_of_report(const Arguments & a) {
     const std::string & report = a.quantize.report;
+    if (!a.quantize.calibrate.empty() && same_file(a.output, a.quantize.calibrate))
+        return a.output + ": is the list of prompts that is read";
     if (report.empty()) return {};
-    std::vector<std::string> others = {a.model,          a.diffusion_model,    a.llm,   a.vae,
-                                       a.quantize.rules, a.quantize.calibrate, a.output};
+    std::vector<std::string> others = {a.model,          a.diffusion_model,    a.llm,    a.vae,
+                                       a.quantize.rules, a.quantize.calibrate, a.output, a.tokenizer};
     others.insert(others.end(), a.quantize.more_models.begin(), a.quantize.more_models.end());
     for (const LoraFile & lora : a.quantize.loras) others.push_back(lora.path);
     const std::string problem_of_name =

@@ -147,6 +147,15 @@ class Quantize(unittest.TestCase):
                      "tiny-krea2-int8-convrot.safetensors: tensor blocks.0.attn.gate.weight: is quantized already "
                      "(int8_tensorwise), and quantizing twice to w4a4 would add to its errors (begin from the original, "
                      "or leave it as it is with --exclude or a rule PATTERN = keep)")
+        with open(path("rules.safetensors"), "w", encoding="utf-8") as file:
+            file.write("*.attn.* = keep\n")
+        self.refused(["-m", "krea2.safetensors", "-o", "rules.safetensors", "--format", "int8", "--force", "--rules",
+                      "rules.safetensors"], "rules.safetensors: is the file that is read (choose another output)")
+        calibrated = ["-m", "krea2.safetensors", "--format", "int8", "--force", "--calibrate", "prompts.txt", "--llm",
+                      "tiny-qwen3-vl.gguf", "--vae", "tiny-wan-vae.safetensors"]
+        self.refused(calibrated + ["-o", "tiny-wan-vae.safetensors"],
+                     "tiny-wan-vae.safetensors: is the file that is read (choose another output)")
+        self.refused(calibrated + ["-o", "new/../prompts.txt"], "new/../prompts.txt: is the list of prompts that is read")
         self.refused(good + ["--format", "int8", "--report", "krea2.safetensors/r.json"],
                      "krea2.safetensors/r.json: its folder cannot be made: Not a directory")
         self.refused(good + ["--format", "int8", "--report", "./krea2.safetensors"],

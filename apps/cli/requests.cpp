@@ -2,7 +2,7 @@
 
 #include "apps/cli/checks.h"
 
-#include <filesystem>
+#include <random>
 
 namespace cli {
 namespace {
@@ -59,6 +59,11 @@ sd_img_gen_params_t params_of(const Arguments & a, Inputs & in, const Prompt & p
     return p;
 }
 
+void draw_seed(Arguments & a) {
+    constexpr uint32_t kMost = 0x7fffffff; // short enough to type again
+    if (a.seed < 0) a.seed = int64_t(std::random_device{}() & kMost);
+}
+
 sd_ctx_params_t context_params_of(const Arguments & a) {
     sd_ctx_params_t c;
     sd_ctx_params_init(&c);
@@ -82,16 +87,6 @@ sd_ctx_params_t context_params_of(const Arguments & a) {
     c.stream_layers = m.stream_layers;
     c.auto_fit = m.auto_fit;
     return c;
-}
-
-bool same_file(const std::string & a, const std::string & b) {
-    namespace fs = std::filesystem;
-    const auto place = [](const std::string & p) { return fs::path(std::u8string(p.begin(), p.end())); };
-    std::error_code problem;
-    if (fs::equivalent(place(a), place(b), problem) && !problem)
-        return fs::is_regular_file(place(a), problem);
-    return fs::absolute(place(a), problem).lexically_normal() ==
-           fs::absolute(place(b), problem).lexically_normal();
 }
 
 } // namespace cli

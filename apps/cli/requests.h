@@ -5,14 +5,12 @@
 #include "apps/cli/inputs.h"
 #include "stable-diffusion.h"
 
-#include <string>
-
 namespace cli {
+
+// Of several requests with a seed below 0, one is drawn for all, so that their pictures can be compared.
+void draw_seed(Arguments & a);
 
 sd_ctx_params_t context_params_of(const Arguments & a);
 sd_img_gen_params_t params_of(const Arguments & a, Inputs & in, const Prompt & prompt);
-
-// Files that are one file, also by way of links.
-bool same_file(const std::string & a, const std::string & b);
 
 } // namespace cli

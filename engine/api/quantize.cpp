@@ -60,6 +60,11 @@ Checkpoint open_files(const sd_quantize_params_t & p) {
     Checkpoint checkpoint = open_model(paths_of(p.files));
     for (size_t i = 0; i < p.more_files_count; ++i)
         checkpoint.add(text_of(p.more_files[i]), Component::model);
+    const sd_model_files_t & c = p.calibration_files;
+    for (const char * read :
+         {p.rules_file, c.model, c.diffusion_model, c.llm, c.vae, p.calibration_tokenizer}) {
+        if (read != nullptr && *read != '\0') files.add(read);
+    }
     files.refuse(text_of(p.output));
     return checkpoint;
 }
