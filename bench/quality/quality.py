@@ -148,7 +148,7 @@ def main():
     parser.add_argument("out")
     parser.add_argument("document")
     parser.add_argument("--count", type=int, default=200, help="captions")
-    parser.add_argument("--rounds", type=int, default=3, help="of drawing, for the speed")
+    parser.add_argument("--rounds", type=int, default=2, help="of drawing, for the speed")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(os.path.abspath(a.program), a.state, a.out, folder)
