@@ -74,7 +74,7 @@ std::string formats(const QuantizeReport & report) {
                        percent(g.errors.front()).c_str(), percent(g.errors[g.errors.size() / 2]).c_str(),
                        percent(g.errors.back()).c_str());
     }
-    text += "  all together: " + percent(report.error) + "\n";
+    text += "  all weights as one: " + percent(report.error) + "\n";
     const auto own = std::count_if(report.layers.begin(), report.layers.end(),
                                    [](const QuantizedLayer & l) { return l.own_levels; });
     if (report.scale_search)
@@ -111,7 +111,8 @@ std::string choice(const QuantizeReport & report) {
     text += c.budget.target_size > 0
                 ? format("for at most %llu bytes; ", static_cast<unsigned long long>(c.budget.target_size))
                 : format("for an error of at most %s; ", percent(c.budget.max_error).c_str());
-    text += format("the error of layers with a choice is %s, the smallest file would have %s\n",
+    text += format("the error of layers with a choice is %s (root of the mean square by size), the smallest "
+                   "file would have %s\n",
                    percent(c.error).c_str(), size_text(c.smallest).c_str());
     return text;
 }
