@@ -9,6 +9,7 @@
 #include "apps/cli/interrupt.h"
 #include "apps/cli/model_advice.h"
 #include "apps/cli/modes.h"
+#include "apps/cli/outputs.h"
 #include "apps/cli/requests.h"
 #include "stable-diffusion.h"
 
@@ -81,13 +82,8 @@ std::string problem_of(const Arguments & a, Inputs & in) {
 std::string problem_of_outputs(const Arguments & a, const Inputs & in, size_t rows) {
     const CompareArguments & c = a.compare;
     const std::string &report = a.quantize.report, sheet = with_image_ending(a.output);
-    std::vector<std::string> inputs = {
-        a.model,       a.diffusion_model,      a.llm,        a.vae, a.tokenizer,
-        c.model,       c.diffusion_model,      c.llm,        c.vae, a.prompts,
-        a.prompt_file, a.negative_prompt_file, a.init_image, a.mask};
-    for (const Prompt & prompt : in.prompts) {
-        for (const Lora & lora : prompt.loras) inputs.push_back(lora.path);
-    }
+    std::vector<std::string> inputs = files_read(a, in);
+    inputs.insert(inputs.end(), {c.model, c.diffusion_model, c.llm, c.vae});
     for (const std::string & read : inputs) {
         for (const std::string & written : {sheet, report}) {
             if (!read.empty() && !written.empty() && same_file(written, read))
@@ -95,10 +91,9 @@ std::string problem_of_outputs(const Arguments & a, const Inputs & in, size_t ro
         }
     }
     if (!report.empty() && same_file(sheet, report)) return report + ": is the name of the sheet";
-    constexpr uint64_t kMostBytes = uint64_t(2) << 30;
     const auto width = uint32_t(in.width), height = uint32_t(in.height);
     const uint64_t tall = ComparisonSheet::height_of(height, rows);
-    if (tall * ComparisonSheet::width_of(width) * 3 > kMostBytes)
+    if (tall * ComparisonSheet::width_of(width) * 3 > kMostSheetBytes)
         return std::to_string(rows) + " pictures of this size are more than a sheet can hold";
     std::string error;
     if (!can_write_image(sheet, ComparisonSheet::width_of(width), uint32_t(tall), error)) return error;

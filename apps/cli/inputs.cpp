@@ -92,4 +92,16 @@ bool load_inputs(const Arguments & a, Inputs & in, std::string & error) {
            take_adapters(a, in, error) && load_pictures(a, in, error);
 }
 
+std::vector<std::string> files_read(const Arguments & a, const Inputs & in) {
+    std::vector<std::string> files;
+    for (const std::string & file : {a.model, a.diffusion_model, a.llm, a.vae, a.tokenizer, a.prompts,
+                                     a.prompt_file, a.negative_prompt_file, a.init_image, a.mask}) {
+        if (!file.empty()) files.push_back(file);
+    }
+    for (const Prompt & prompt : in.prompts) {
+        for (const Lora & lora : prompt.loras) files.push_back(lora.path);
+    }
+    return files;
+}
+
 } // namespace cli

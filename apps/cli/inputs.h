@@ -28,4 +28,7 @@ struct Inputs {
 // False with one line in `error`.
 bool load_inputs(const Arguments & arguments, Inputs & inputs, std::string & error);
 
+// Every file on the command line that such a generation reads, over which nothing is written.
+std::vector<std::string> files_read(const Arguments & arguments, const Inputs & inputs);
+
 } // namespace cli

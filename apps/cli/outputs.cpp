@@ -45,10 +45,9 @@ bool check_count(const Arguments & a, const Inputs & in, std::string & error) {
 
 bool check_grid(const Arguments & a, const Inputs & in, std::string & error) {
     if (a.grid.empty()) return true;
-    constexpr uint64_t kMostBytes = uint64_t(2) << 30;
     const SheetPlan plan = sheet_plan(a, in);
     const uint64_t width = plan.width(uint32_t(in.width)), height = plan.height(uint32_t(in.height));
-    if (width * height * 3 > kMostBytes) {
+    if (width * height * 3 > kMostSheetBytes) {
         error =
             "--grid: " + std::to_string(plan.count) + " pictures of this size are more than a sheet can hold";
         return false;
@@ -66,16 +65,8 @@ int picture_count(const Arguments & a, const Inputs & in) { return a.batch_count
 
 bool check_distinct(const Arguments & a, const Inputs & in, const IsModelFile & is_model_file,
                     std::string & error) {
-    std::vector<std::string> inputs = {
-        a.model,       a.diffusion_model,      a.llm,    a.vae, a.tokenizer, a.init_image, a.mask,
-        a.prompt_file, a.negative_prompt_file, a.prompts};
-    for (const Prompt & prompt : in.prompts) {
-        for (const Lora & lora : prompt.loras) inputs.push_back(lora.path);
-    }
     std::set<std::string> taken;
-    for (const std::string & input : inputs) {
-        if (!input.empty()) taken.insert(file_key(input));
-    }
+    for (const std::string & input : files_read(a, in)) taken.insert(file_key(input));
     std::vector<std::string> outputs = pictures_of(a, in);
     for (const std::string & output : {a.dump_tensors, a.explain, a.trace}) {
         if (!output.empty()) outputs.push_back(output);

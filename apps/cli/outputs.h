@@ -13,6 +13,9 @@ namespace cli {
 // Whether a path is one of the files that the model is read from, which only the engine knows.
 using IsModelFile = std::function<bool(const std::string &)>;
 
+// Of one picture that shows many.
+inline constexpr uint64_t kMostSheetBytes = uint64_t(2) << 30;
+
 // Of all prompts; below 2^31, as neither options nor lists are long enough for more.
 int picture_count(const Arguments & a, const Inputs & in);
 SheetPlan sheet_plan(const Arguments & a, const Inputs & in); // of --grid
