@@ -201,15 +201,15 @@ class Model {
 
     // Bytes all weights take.
     uint64_t bytes() const {
-        return described({.buffer_type = ggml_backend_cpu_buffer_type()})->bytes_allocated();
+        return described({.memory = {{ggml_backend_cpu_buffer_type()}}})->bytes_allocated(0);
     }
 
     void load(ggml_backend_buffer_type_t memory, int threads) const {
         uint64_t told = 0;
         const auto weights =
-            described({.buffer_type = memory, .progress = [&](uint64_t done, uint64_t) { told = done; }});
+            described({.memory = {{memory}}, .progress = [&](uint64_t done, uint64_t) { told = done; }});
         weights->load({.threads = threads});
-        if (told != weights->bytes_allocated()) std::abort();
+        if (told != weights->bytes_allocated(0)) std::abort();
     }
 
   private:

@@ -243,7 +243,7 @@ typedef struct {
     enum lora_apply_mode_t lora_apply_mode;
     // Where parts compute, where their weights wait and how much memory they take, as on the command line
     // (docs/memory.md). None of it changes a picture.
-    const char * backend;        // "DEVICE", or "MODULE=DEVICE,..."; NULL: the best device
+    const char * backend;        // "DEVICE", or "MODULE=DEVICE,..."; NULL: the best device. "A&B": on both
     const char * params_backend; // the same, also "disk"; NULL: where they are used
     const char * split_mode;     // "layer"
     const char * max_vram;       // GiB, or "DEVICE=GiB,..."; below 0: so much less than is free

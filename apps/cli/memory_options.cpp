@@ -25,7 +25,7 @@ void add_memory_options(CLI::App & app, MemoryArguments & m) {
          "LIST");
     list(app, "--params-backend", m.params_backend,
          "where weights wait, in the same way: the device that computes, cpu, or disk", "LIST");
-    list(app, "--split-mode", m.split_mode, "how a part is spread over devices: layer", "LIST");
+    list(app, "--split-mode", m.split_mode, "how a part is spread over several devices: layer", "LIST");
     app.add_option(
            "--max-vram", m.max_vram,
            "GiB a part may take of its device, or \"DEVICE=GiB,...\"; below 0: so much less than is free")

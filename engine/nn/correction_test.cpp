@@ -149,7 +149,7 @@ class Corrections : public test::TestFolder, public testing::WithParamInterface<
     Outputs run(const ModelChanges & changes, bool merge = false) {
         Runner runner(2);
         Weights::Options options;
-        options.buffer_type = runner.weight_memory();
+        options.memory = {{runner.weight_memory()}};
         options.changes = &changes;
         options.merge = merge;
         Weights weights(*table_, options);
@@ -256,7 +256,7 @@ TEST_P(Merging, norms_and_tables_are_changed_before_what_is_added_to_them) {
     const ModelChanges changes = {{"norm.scale", {change}}};
     Runner runner(1);
     Weights::Options options;
-    options.buffer_type = runner.weight_memory();
+    options.memory = {{runner.weight_memory()}};
     options.changes = &changes;
     Weights weights(*table_, options);
     ggml_tensor * norm = weights.vector("norm.scale", 1.0f);

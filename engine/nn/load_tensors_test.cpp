@@ -46,7 +46,7 @@ class LoadTensors : public test::TestFolder {
     Loaded load(ggml_backend_buffer_type_t memory, ggml_type type, bool map = false) {
         Loaded out;
         Weights::Options options;
-        options.buffer_type = memory;
+        options.memory = {{memory}};
         options.map = map;
         options.type_of = [&](const TensorInfo &) { return type; };
         options.progress = [&](uint64_t done, uint64_t total) {
@@ -56,7 +56,7 @@ class LoadTensors : public test::TestFolder {
         Weights weights(*table_, options);
         const Linear a = weights.linear("a"), b = weights.linear("b");
         weights.load({.threads = 3});
-        EXPECT_EQ(out.total, weights.bytes_allocated());
+        EXPECT_EQ(out.total, weights.bytes_allocated(0));
         for (const ggml_tensor * t : {a.weight, a.scale, b.weight, b.bias}) {
             out.tensors.emplace_back(ggml_nbytes(t));
             ggml_backend_tensor_get(t, out.tensors.back().data(), 0, ggml_nbytes(t));
@@ -95,7 +95,7 @@ TEST_F(LoadTensors, progress_rises_to_the_bytes_of_all_tensors) {
 
 TEST_F(LoadTensors, a_file_that_became_shorter_and_a_cancel_are_errors) {
     Weights::Options options;
-    options.buffer_type = ggml_backend_cpu_buffer_type();
+    options.memory = {{ggml_backend_cpu_buffer_type()}};
     options.map = false;
     const auto refusal = [&](const std::atomic<bool> & cancel) -> std::string {
         Weights weights(*table_, options);

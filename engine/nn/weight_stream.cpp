@@ -17,8 +17,9 @@ constexpr std::chrono::milliseconds kLook(20);
 
 WeightStream::WeightStream(Weights & weights, std::vector<Segment> segments, size_t slots,
                            const ParallelOptions & options)
-    : weights_(weights), segments_(std::move(segments)), options_(options),
-      upload_(weights.options().buffer_type) {
+    : weights_(weights), segments_(std::move(segments)),
+      memory_(weights.options().memory[weights.memory_of(segments_.front().groups.front())].type),
+      options_(options), upload_(memory_) {
     std::vector<size_t> groups;
     for (const Segment & s : segments_) {
         if (s.stays) groups.insert(groups.end(), s.groups.begin(), s.groups.end());
@@ -44,8 +45,10 @@ WeightStream::~WeightStream() {
         }
         thread_.join();
     }
-    for (const Segment & s : segments_) weights_.let_go(s.groups);
-    weights_.place_nowhere();
+    for (const Segment & s : segments_) {
+        weights_.let_go(s.groups);
+        weights_.place_nowhere(s.groups);
+    }
 }
 
 void WeightStream::keep_bytes(const std::vector<ggml_backend_buffer_ptr> & buffers) {
@@ -65,7 +68,7 @@ void WeightStream::take_slots(size_t slots) {
     slots_.resize(std::min(slots, passing));
     for (Slot & slot : slots_) {
         if (most == 0) continue;
-        slot.buffer.reset(ggml_backend_buft_alloc_buffer(weights_.options().buffer_type, most));
+        slot.buffer.reset(ggml_backend_buft_alloc_buffer(memory_, most));
         if (slot.buffer == nullptr) {
             throw Error({"E_MEMORY",
                          {},

@@ -21,8 +21,9 @@ class WeightStream {
         bool stays;
     };
 
-    // Takes all memory it will ever have and fetches what stays. The weights are prepared and live longer.
-    // slots: how many segments that do not stay can be there at once; with two the next one is fetched ahead.
+    // Takes all memory it will ever have and fetches what stays. The weights are prepared and live longer;
+    // all groups are of the same memory. slots: how many segments that do not stay can be there at once; with
+    // two the next one is fetched ahead.
     WeightStream(Weights & weights, std::vector<Segment> segments, size_t slots,
                  const ParallelOptions & options);
     ~WeightStream(); // stops fetching; gives everything back
@@ -57,6 +58,7 @@ class WeightStream {
 
     Weights & weights_;
     const std::vector<Segment> segments_;
+    const ggml_backend_buffer_type_t memory_;
     ParallelOptions options_;
     std::vector<ggml_backend_buffer_ptr> staying_;
     uint64_t bytes_ = 0;

@@ -39,10 +39,8 @@ class WeightStreams : public test::TestFolder {
 
     std::unique_ptr<Weights> weights(ggml_backend_buffer_type_t memory, WeightHome home, bool map = true) {
         Weights::Options o;
-        o.buffer_type = memory;
-        o.home = home;
+        o.memory = {{memory, home, MemoryBudget{}}};
         o.map = map;
-        o.budget = MemoryBudget{};
         o.type_of = [](const TensorInfo & t) { return t.name < "l4" ? GGML_TYPE_F32 : GGML_TYPE_F16; };
         auto w = std::make_unique<Weights>(*table_, o);
         layers_.clear();

@@ -11,9 +11,6 @@
 namespace sd {
 namespace {
 
-// Matrices below this are not worth a page fault; they are read.
-constexpr uint64_t kMapBytes = 64 * 1024;
-
 // Room for all tensors of a model: a quantized module has up to four besides its bias. Adapters add a bias,
 // two factors and a difference, and up to three factors for each change.
 ggml_context_ptr descriptions(const ModelTable & table, const ModelChanges * changes) {
@@ -34,37 +31,35 @@ bool has_operator(const QuantModule & m) {
     return m.format == QuantFormat::int8_tensorwise || m.format == QuantFormat::convrot_w4a4;
 }
 
-// Addresses of elements are multiples of this, or the tensor can't be used where it lies.
-uint64_t alignment_of(ggml_type type) {
-    if (ggml_is_quantized(type)) return sizeof(ggml_fp16_t);
-    return ggml_type_size(type);
-}
-
 } // namespace
 
 Weights::Weights(const ModelTable & table, Options options)
-    : table_(table), options_(std::move(options)), allocated_ctx_(descriptions(table, options_.changes)),
-      mapped_ctx_(descriptions(table, nullptr)) {
-    const bool host = ggml_backend_buft_is_host(options_.buffer_type);
-    from_file_ = options_.map;
-    options_.map = options_.map && host;
-    // System memory is where the CPU's weights are used. What is limited elsewhere has to wait somewhere.
-    if (host && options_.home == WeightHome::host) options_.home = WeightHome::device;
-    if (!host && options_.home == WeightHome::device && options_.budget) options_.home = WeightHome::host;
+    : table_(table), options_(std::move(options)), ctx_(descriptions(table, options_.changes)) {
+    for (WeightMemory & m : options_.memory) {
+        const bool host = ggml_backend_buft_is_host(m.type);
+        // System memory is where the CPU's weights are used. What is limited elsewhere has to wait somewhere.
+        if (host && m.home == WeightHome::host) m.home = WeightHome::device;
+        if (!host && m.home == WeightHome::device && m.budget) m.home = WeightHome::host;
+    }
 }
 
-ggml_tensor * Weights::describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
+bool Weights::always_there() const {
+    return std::all_of(options_.memory.begin(), options_.memory.end(),
+                       [](const WeightMemory & m) { return m.always_there(); });
+}
+
+ggml_tensor * Weights::describe(ggml_type type, const std::vector<int64_t> & shape,
                                 const std::string & name) {
     std::vector<int64_t> ne(shape.rbegin(), shape.rend());
     if (ne.empty()) ne.push_back(1);
-    ggml_tensor * tensor = ggml_new_tensor(ctx, type, int(ne.size()), ne.data());
+    ggml_tensor * tensor = ggml_new_tensor(ctx_.get(), type, int(ne.size()), ne.data());
     ggml_set_name(tensor, name.c_str());
     return tensor;
 }
 
 ggml_tensor * Weights::allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
                                  Fill fill) {
-    ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, name);
+    ggml_tensor * tensor = describe(type, shape, name);
     groups_.back().jobs.push_back({tensor, nullptr, std::move(fill)});
     return tensor;
 }
@@ -73,15 +68,8 @@ ggml_tensor * Weights::stored(const TensorInfo & info, ggml_type type, const std
     const bool same =
         ggml_type_of(info.type) == type || (type == GGML_TYPE_I8 && info.bytes == uint64_t(info.elements()));
     const bool plain = same && info.strides.empty();
-    if (options_.map && plain && info.bytes >= kMapBytes && info.offset % alignment_of(type) == 0) {
-        ggml_tensor * tensor = describe(mapped_ctx_.get(), type, shape, info.name);
-        groups_.back().mapped.push_back({tensor, &info});
-        groups_.back().mapped_bytes += info.bytes;
-        mapped_bytes_ += info.bytes;
-        return tensor;
-    }
     if (plain) {
-        ggml_tensor * tensor = describe(allocated_ctx_.get(), type, shape, info.name);
+        ggml_tensor * tensor = describe(type, shape, info.name);
         groups_.back().jobs.push_back({tensor, &info, {}});
         return tensor;
     }

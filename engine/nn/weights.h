@@ -23,12 +23,23 @@
 
 namespace sd {
 
+// Memory of a device that computes with weights.
+struct WeightMemory {
+    ggml_backend_buffer_type_t type = nullptr;
+    // Where weights are while nobody computes with them. Only for types outside host memory.
+    WeightHome home = WeightHome::device;
+    // What they and working memory may take here.
+    std::optional<MemoryBudget> budget;
+
+    bool always_there() const { return home == WeightHome::device && !budget; }
+};
+
 class Weights {
   public:
     struct Options {
-        // Whose memory holds them.
-        ggml_backend_buffer_type_t buffer_type = nullptr;
-        // Let tensors lie in the mapped file. Only for buffer types in host memory.
+        // One, or several that blocks are spread over; the first holds everything else.
+        std::vector<WeightMemory> memory;
+        // Let tensors lie in the mapped file, where memory is the host's.
         bool map = true;
         // The type a matrix is wanted in, given what it is stored as; empty: natural_type. Quantized modules
         // are not asked about.
@@ -40,11 +51,6 @@ class Weights {
         // they are loaded; float weights, too, where `merge` says so, otherwise layers get corrections.
         const ModelChanges * changes = nullptr;
         bool merge = false;
-        // Where they are while nobody computes with them. Only for buffer types outside host memory.
-        WeightHome home = WeightHome::device;
-        // What they and working memory may take where they are used. Whoever has one, or another home, brings
-        // groups in and out; otherwise `load` does it all.
-        std::optional<MemoryBudget> budget;
     };
 
     // The table must live longer.
@@ -52,11 +58,13 @@ class Weights {
 
     const ModelTable & table() const { return table_; }
     const Options & options() const { return options_; }
-    // Loaded once, where they are used, for as long as this lives.
-    bool always_there() const { return options_.home == WeightHome::device && !options_.budget; }
+    // Loaded once by `load`, where they are used, for as long as this lives. Otherwise somebody brings groups
+    // in and out.
+    bool always_there() const;
 
-    // Tensors described from now on come into memory, and leave it, together.
-    void begin_group(const std::string & name);
+    // Tensors described from now on come into memory, and leave it, together. A block can be on another
+    // device than what is not one.
+    void begin_group(const std::string & name, bool block = false);
     size_t group() const { return groups_.size() - 1; } // the one that was begun last
     size_t groups() const { return groups_.size(); }
     const std::string & group_name(size_t group) const { return groups_[group].name; }
@@ -74,24 +82,30 @@ class Weights {
     // sees.
     ggml_tensor * kernel(const std::string & name, int64_t in, int64_t out);
 
-    // What loading will take: bytes of memory, and bytes that are used from mapped files.
-    uint64_t bytes_allocated() const;
-    uint64_t bytes_mapped() const { return mapped_bytes_; }
-    // The same of a group, as it lies in a buffer.
-    uint64_t group_allocated(size_t group) const;
-    uint64_t group_mapped(size_t group) const { return groups_[group].mapped_bytes; }
+    // After everything is described: spreads blocks over all memory, by how much of each there is for them,
+    // in bytes.
+    void spread(const std::vector<uint64_t> & room);
+    size_t memory_of(size_t group) const { return groups_[group].memory; } // its number
+    size_t blocks_in(size_t memory) const;
 
-    // Once, after everything is described. Throws Error.
+    // Once, after that. Throws Error.
     void load(const ParallelOptions & options = {});
 
     // Instead of `load`: makes everything ready for groups to come. Weights whose home is system memory are
     // read. Afterwards distinct groups may be handled by distinct threads.
     void prepare(const ParallelOptions & options = {});
-    // Gives tensors of groups a place: in memory of their own, which the result is; in a buffer that is large
-    // enough for all of them; or, to measure graphs, anywhere but in memory.
+    // What is there after loading or preparing: bytes of memory, and bytes that are used from mapped files.
+    uint64_t bytes_allocated(size_t memory) const;
+    uint64_t bytes_mapped(size_t memory) const;
+    // The same of a group, as it lies in a buffer.
+    uint64_t group_allocated(size_t group) const;
+    uint64_t group_mapped(size_t group) const;
+
+    // Gives tensors of groups in the same memory a place: in buffers of their own, which the result is; in
+    // one that is large enough for all of them; or, to measure graphs, anywhere but in memory.
     std::vector<ggml_backend_buffer_ptr> place(const std::vector<size_t> & groups);
     void place_in(ggml_backend_buffer_t buffer, const std::vector<size_t> & groups);
-    void place_nowhere();
+    void place_nowhere(const std::vector<size_t> & groups);
     // Fills the tensors of groups that have a place. Mapped ones are read ahead.
     void fetch(const std::vector<size_t> & groups, Upload & upload, const ParallelOptions & options);
     // Lets go what is mapped of a group: its pages leave the process and the page cache.
@@ -101,10 +115,21 @@ class Weights {
     void check_files() const;
 
   private:
+    struct Mapped {
+        ggml_tensor * tensor;
+        const TensorInfo * info;
+    };
+    struct Group {
+        std::string name;
+        bool block = false;
+        size_t memory = 0;
+        std::vector<LoadJob> jobs;
+        std::vector<Mapped> mapped;
+        std::vector<const std::byte *> host; // of each job, where the home is system memory
+    };
     using Fill = std::function<void(void * out, const ParallelOptions & options)>;
 
-    ggml_tensor * describe(ggml_context * ctx, ggml_type type, const std::vector<int64_t> & shape,
-                           const std::string & name);
+    ggml_tensor * describe(ggml_type type, const std::vector<int64_t> & shape, const std::string & name);
     ggml_tensor * allocated(ggml_type type, const std::vector<int64_t> & shape, const std::string & name,
                             Fill fill);
     ggml_tensor * stored(const TensorInfo & info, ggml_type type, const std::vector<int64_t> & shape);
@@ -120,33 +145,26 @@ class Weights {
     ggml_tensor * shared_down(const std::vector<struct CorrectionPlan> & plans, int64_t k,
                               const std::string & name);
     void check_scales(const ParallelOptions & options) const;
+    const WeightMemory & memory(const Group & group) const { return options_.memory[group.memory]; }
+    // Buffers for all of the tensors: one, unless the device has none so large.
+    static std::vector<ggml_backend_buffer_ptr> allocate(ggml_backend_buffer_type_t type,
+                                                         const std::vector<ggml_tensor *> & tensors);
+    std::vector<size_t> groups_in(size_t memory) const;
+    void choose_mapped();
     void place_mapped();
     const MappedFile & mapped_file(const TensorInfo & info);
-    void copy_to_host(const ParallelOptions & options);
-    ParallelOptions counted(const ParallelOptions & options, uint64_t & done) const;
+    void copy_to_host(size_t memory, const ParallelOptions & options);
+    ParallelOptions counted(const ParallelOptions & options, uint64_t & done, uint64_t total) const;
     std::vector<ggml_tensor *> tensors_of(const std::vector<size_t> & groups) const;
 
     const ModelTable & table_;
     Options options_;
-    bool from_file_; // copies of weights in system memory may be mapped files
-    ggml_context_ptr allocated_ctx_, mapped_ctx_;
-    struct Mapped {
-        ggml_tensor * tensor;
-        const TensorInfo * info;
-    };
-    struct Group {
-        std::string name;
-        std::vector<LoadJob> jobs;
-        std::vector<Mapped> mapped;
-        uint64_t mapped_bytes = 0;
-        std::vector<const std::byte *> host; // of each job, where the home is system memory
-    };
+    ggml_context_ptr ctx_;
     std::vector<Group> groups_ = {Group()};
-    uint64_t mapped_bytes_ = 0;
     size_t correction_nodes_ = 0;
     std::map<int, MappedFile> files_;
-    ggml_backend_buffer_ptr nowhere_;
-    ggml_context_ptr host_ctx_;
+    std::vector<ggml_backend_buffer_ptr> nowhere_; // of each memory
+    std::vector<ggml_context_ptr> host_contexts_;
     std::vector<ggml_backend_buffer_ptr> buffers_;
 };
 

@@ -127,11 +127,11 @@ TEST(AdapterModes, quantized_models_fall_back_to_run_time) {
 std::vector<float> context_of(const ModelTable & table, const ModelChanges & changes, bool merge) {
     Runner runner(2);
     Weights::Options options;
-    options.buffer_type = runner.weight_memory();
+    options.memory = {{runner.weight_memory()}};
     options.type_of = [](const TensorInfo &) { return GGML_TYPE_F32; };
     options.changes = &changes;
     options.merge = merge;
-    TextEncoder encoder(table, runner, "", options, {});
+    TextEncoder encoder(table, {&runner}, "", options, {});
     Watch unwatched(false);
     return encoder.encode("a dog", "cond", unwatched, nullptr).values;
 }

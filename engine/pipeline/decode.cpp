@@ -37,7 +37,7 @@ TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, 
     TilingRequest tiling = request.tiling;
     if (tiling.enabled) return tiling;
     const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width),
-                   there = runner(Module::vae).room(placement_[Module::vae].budget);
+                   there = runner(Module::vae).room(placement_[Module::vae].devices.front().budget);
     if (needed <= there) return tiling;
     if (!told_of_tiles_)
         log_warn("decoding in one piece would take " + size_text(needed) + " and there are " +

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "models/krea2/tokens.h"
+#include "pipeline/spread.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,22 +10,23 @@
 namespace sd {
 namespace {
 
-void watch_outputs(const Graph & g, const Runner & runner, const std::string & before, Watch & watch) {
+void watch_outputs(const Graph & g, const std::string & before, Watch & watch) {
     for (const auto & [name, tensor] : g.outputs()) {
         std::vector<int64_t> shape;
         for (int i = ggml_n_dims(tensor) - 1; i >= 0; --i) shape.push_back(tensor->ne[i]);
-        watch.floats(before + name, shape, runner.floats(tensor));
+        watch.floats(before + name, shape, Runner::floats(tensor));
     }
 }
 
 } // namespace
 
-Diffusion::Diffusion(const ModelTable & table, Runner & runner, const Weights::Options & options,
-                     const ParallelOptions & loading)
-    : config_(krea2_config(table)), weights_(table, options), model_(weights_, config_), runner_(runner),
-      text_(runner, weights_, model_.text_stages(), model_.most_nodes(), "text part of the diffusion model"),
-      steps_(runner, weights_, model_.velocity_stages(), model_.most_nodes(), "diffusion model") {
+Diffusion::Diffusion(const ModelTable & table, const std::vector<Runner *> & runners,
+                     const Weights::Options & options, const ParallelOptions & loading)
+    : config_(krea2_config(table)), weights_(table, options), model_(weights_, config_),
+      text_(runners, weights_, model_.text_stages(), model_.most_nodes(), "text part of the diffusion model"),
+      steps_(runners, weights_, model_.velocity_stages(), model_.most_nodes(), "diffusion model") {
     require_complete(table, check_table(table, krea2_tensors(config_)), "Krea 2 model");
+    spread_blocks(weights_, runners, "diffusion model");
     if (always_there())
         weights_.load(loading);
     else
@@ -51,8 +53,7 @@ Diffusion::Prompt Diffusion::prepare(const TextContext & context, const std::str
     StagedModel::Run run;
     run.watched = watch.on();
     run.cancel = cancel;
-    if (watch.on())
-        run.seen = [&](const Graph & g) { watch_outputs(g, runner_, "deep.step1." + name + ".", watch); };
+    if (watch.on()) run.seen = [&](const Graph & g) { watch_outputs(g, "deep.step1." + name + ".", watch); };
     HostValues values = {{"context", HostValue::of({context.features, context.tokens}, context.values)}};
     return {name, context.tokens, text_.run(std::move(values), run).at("text").floats()};
 }
@@ -74,8 +75,8 @@ void Diffusion::plan_steps(int64_t text_tokens, int64_t height, int64_t width,
     steps_.plan(step_values(text_tokens, height, width), cancel);
 }
 
-uint64_t Diffusion::memory_of_step(int64_t text_tokens, int64_t height, int64_t width) {
-    return steps_.memory_of(step_values(text_tokens, height, width)).sum();
+std::vector<uint64_t> Diffusion::memory_of_step(int64_t text_tokens, int64_t height, int64_t width) {
+    return steps_.memory_of(step_values(text_tokens, height, width));
 }
 
 std::string Diffusion::explain_step(int64_t text_tokens, int64_t height, int64_t width, bool json) {
@@ -113,7 +114,7 @@ std::string Diffusion::find_not_finite(const Prompt & prompt, const std::vector<
     run.cancel = cancel;
     run.seen = [&](const Graph & g) {
         for (const auto & [name, tensor] : g.outputs()) {
-            if (found.empty() && !finite(runner_.floats(tensor))) found = name;
+            if (found.empty() && !finite(Runner::floats(tensor))) found = name;
         }
     };
     run_step(prompt, latent, height, width, sigma, run);
@@ -126,7 +127,7 @@ std::vector<float> Diffusion::velocity(const Prompt & prompt, const std::vector<
     StagedModel::Run run;
     run.watched = watch.on() && !deep.empty();
     run.cancel = cancel;
-    if (run.watched) run.seen = [&](const Graph & g) { watch_outputs(g, runner_, deep, watch); };
+    if (run.watched) run.seen = [&](const Graph & g) { watch_outputs(g, deep, watch); };
     const std::vector<float> patches =
         run_step(prompt, latent, height, width, sigma, run).at("velocity").floats();
     std::vector<float> out(size_t(config_.out_channels * height * width));

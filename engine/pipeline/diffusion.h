@@ -16,13 +16,14 @@ namespace sd {
 
 class Diffusion {
   public:
-    // Describes and loads the weights. The arguments must live longer.
-    Diffusion(const ModelTable & table, Runner & runner, const Weights::Options & options,
-              const ParallelOptions & loading);
+    // Describes and loads the weights. runners: of each memory of the weights. All must live longer.
+    Diffusion(const ModelTable & table, const std::vector<Runner *> & runners,
+              const Weights::Options & options, const ParallelOptions & loading);
 
     const Krea2Config & config() const { return config_; }
-    uint64_t bytes_allocated() const { return weights_.bytes_allocated(); }
-    uint64_t bytes_mapped() const { return weights_.bytes_mapped(); }
+    // By device.
+    uint64_t bytes_allocated(size_t device) const { return weights_.bytes_allocated(device); }
+    uint64_t bytes_mapped(size_t device) const { return weights_.bytes_mapped(device); }
     bool always_there() const { return weights_.always_there(); }
 
     // A prompt as the model's own tokens.
@@ -41,7 +42,7 @@ class Diffusion {
     void rest();
 
     // Working memory of a step, without taking it. Only where weights are always there, as the next one.
-    uint64_t memory_of_step(int64_t text_tokens, int64_t height, int64_t width);
+    std::vector<uint64_t> memory_of_step(int64_t text_tokens, int64_t height, int64_t width);
 
     // Which implementation each node of a step gets, and why not another: "json" when the name ends so.
     std::string explain_step(int64_t text_tokens, int64_t height, int64_t width, bool json);
@@ -64,7 +65,6 @@ class Diffusion {
     Krea2Config config_;
     Weights weights_;
     Krea2 model_;
-    Runner & runner_;
     StagedModel text_, steps_; // of the same weights: at most one of them has some in memory
 };
 

@@ -56,8 +56,10 @@ Engine::Engine(const EngineOptions & options)
       placement_(Placement::of(options.placement, Devices::of_process())) {
     for (const std::string & note : placement_.notes) log_warn(note);
     for (const ModulePlace & place : placement_.modules) {
-        std::unique_ptr<Runner> & runner = runners_[place.device];
-        if (runner == nullptr) runner = std::make_unique<Runner>(options.threads, place.device);
+        for (const DevicePlace & d : place.devices) {
+            std::unique_ptr<Runner> & runner = runners_[d.device];
+            if (runner == nullptr) runner = std::make_unique<Runner>(options.threads, d.device);
+        }
     }
     QuantOptions quant;
     quant.assume_int8_group = options.assume_int8_group;
@@ -126,11 +128,17 @@ void Engine::check_match() const {
                  "the two files do not belong together"});
 }
 
+std::vector<Runner *> Engine::runners(Module module) {
+    std::vector<Runner *> out;
+    for (const DevicePlace & d : placement_[module].devices) out.push_back(runners_.at(d.device).get());
+    return out;
+}
+
 Weights::Options Engine::weight_options(Module module, const Callbacks & callbacks, const char * what) {
     Weights::Options o;
-    o.buffer_type = runner(module).weight_memory();
-    o.home = placement_[module].home;
-    o.budget = placement_[module].budget;
+    const ModulePlace & place = placement_[module];
+    for (const DevicePlace & d : place.devices)
+        o.memory.push_back({runners_.at(d.device)->weight_memory(), place.home, d.budget});
     o.map = options_.map;
     o.type_of = [this](const TensorInfo & tensor) { return options_.types.target_type(tensor); };
     if (!callbacks.progress) return o;
@@ -153,7 +161,7 @@ Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, co
                                         Watch & watch) {
     if (text_ == nullptr) {
         text_ = std::make_unique<TextEncoder>(
-            *text_table_, runner(Module::text), options_.tokenizer,
+            *text_table_, runners(Module::text), options_.tokenizer,
             adapted_options(AdapterPart::text_encoder, callbacks, "loading the text encoder"), loading());
     }
     const uint64_t prompts = uncond ? 2 : 1;
@@ -170,10 +178,10 @@ Engine::Contexts Engine::encode_prompts(const Request & request, bool uncond, co
 }
 
 void Engine::end_phase(Module module) {
-    runner(module).release();
-    const ModulePlace & place = placement_[module];
+    for (Runner * r : runners(module)) r->release();
     // What is read again for each use is made with adapters that are known during a generation only.
-    const bool again = place.home == WeightHome::disk || place.budget;
+    const ModulePlace & place = placement_[module];
+    const bool again = place.home == WeightHome::disk || place.limited();
     const bool keep = options_.keep_loaded && !(again && !adapters_.empty());
     switch (module) {
     case Module::text:
@@ -201,12 +209,13 @@ void Engine::generate(const Request & request, const Callbacks & callbacks) {
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
     const ModulePlace & place = placement_[Module::diffusion];
-    if (!request.explain.empty() && (place.home != WeightHome::device || place.budget)) {
+    if (!request.explain.empty() && (!place.stays() || place.devices.size() > 1)) {
         throw Error({"E_ARGUMENT",
                      request.explain,
                      {},
-                     "a step whose weights come and go is many graphs and cannot be explained as one",
-                     "leave out --params-backend, --max-vram and --max-ram"});
+                     "a step on several devices, or whose weights come and go, is many graphs and cannot be "
+                     "explained as one",
+                     "leave out --params-backend, --max-vram and --max-ram, and name one device"});
     }
     const ChangesInUse in_use(changes_);
     const EndOfPhases end = {[this] {

@@ -70,7 +70,8 @@ class Engine {
     std::string quantized_tensor() const;
     bool merges_adapters() const;
     ParallelOptions loading() const;
-    Runner & runner(Module module) { return *runners_.at(placement_[module].device); }
+    std::vector<Runner *> runners(Module module);
+    Runner & runner(Module module) { return *runners_.at(placement_[module].device()); } // of one device
     // Of parts that are kept: their memory where they compute. Others: everything.
     void end_phase(Module module);
     void plan_memory(const Plan & plan, int64_t tokens);

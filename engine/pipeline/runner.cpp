@@ -136,7 +136,7 @@ void Runner::compute(Graph & g, const std::atomic<bool> * cancel) {
     throw Error({"E_COMPUTE", {}, {}, std::string("computing failed: ") + ggml_status_to_string(status), {}});
 }
 
-std::vector<float> Runner::floats(const ggml_tensor * tensor) const {
+std::vector<float> Runner::floats(const ggml_tensor * tensor) {
     std::vector<float> out(size_t(ggml_nelements(tensor)));
     ggml_backend_tensor_get(tensor, out.data(), 0, out.size() * sizeof(float));
     return out;

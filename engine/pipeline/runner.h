@@ -48,7 +48,7 @@ class Runner {
     // Throws Error: E_CANCELLED soon after `cancel` was set, from any thread; else the reason it failed.
     void compute(Graph & g, const std::atomic<bool> * cancel);
 
-    std::vector<float> floats(const ggml_tensor * tensor) const;
+    static std::vector<float> floats(const ggml_tensor * tensor);
 
     // Which implementation each node of a graph would get, as text or JSON (docs/extension-api.md).
     std::string explain(const Graph & g, bool json);

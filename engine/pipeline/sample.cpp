@@ -111,6 +111,24 @@ std::vector<float> latent_mask(const Request & request, const Plan & plan) {
     return shrink_mask(values.data(), columns, rows, plan.latent_width, plan.latent_height);
 }
 
+// Where weights are always there. on: the device, unless there is only one.
+void check_step(uint64_t step, uint64_t taken, uint64_t mapped, uint64_t there, const std::string & on) {
+    log_info("memory: the diffusion model takes " + size_text(taken) + " and " + size_text(mapped) +
+             " of its file" + on + ", a step " + size_text(step) + "; " + size_text(there) + " are free");
+    if (step > there) {
+        throw Error({"E_MEMORY",
+                     {},
+                     {},
+                     "a step needs " + size_text(step) + " of memory" + on + ", " + size_text(step - there) +
+                         " more than there is",
+                     "a smaller picture needs less"});
+    }
+    if (mapped > there - step) {
+        log_warn("the diffusion model does not fit into memory: each step reads about " +
+                 size_text(mapped - (there - step)) + " from its file again");
+    }
+}
+
 } // namespace
 
 // Told before the first step, and refused where it cannot work: running out of memory later costs hours.
@@ -119,22 +137,13 @@ void Engine::plan_memory(const Plan & plan, int64_t tokens) {
         diffusion_->plan_steps(tokens, plan.latent_height, plan.latent_width, &cancel_);
         return;
     }
-    const uint64_t step = diffusion_->memory_of_step(tokens, plan.latent_height, plan.latent_width);
-    const uint64_t there = runner(Module::diffusion).free_memory(), mapped = diffusion_->bytes_mapped();
-    log_info("memory: the diffusion model takes " + size_text(diffusion_->bytes_allocated()) + " and " +
-             size_text(mapped) + " of its file, a step " + size_text(step) + "; " + size_text(there) +
-             " are free");
-    if (step > there) {
-        throw Error({"E_MEMORY",
-                     {},
-                     {},
-                     "a step needs " + size_text(step) + " of memory, " + size_text(step - there) +
-                         " more than there is",
-                     "a smaller picture needs less"});
-    }
-    if (mapped > there - step) {
-        log_warn("the diffusion model does not fit into memory: each step reads about " +
-                 size_text(mapped - (there - step)) + " from its file again");
+    const std::vector<uint64_t> steps =
+        diffusion_->memory_of_step(tokens, plan.latent_height, plan.latent_width);
+    const std::vector<Runner *> devices = runners(Module::diffusion);
+    for (size_t i = 0; i < devices.size(); ++i) {
+        const std::string on = devices.size() > 1 ? " on " + devices[i]->device_name() : "";
+        check_step(steps[i], diffusion_->bytes_allocated(i), diffusion_->bytes_mapped(i),
+                   devices[i]->free_memory(), on);
     }
 }
 
@@ -151,7 +160,7 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
                            const std::vector<float> & init, const Callbacks & callbacks, Watch & watch) {
     if (diffusion_ == nullptr) {
         diffusion_ = std::make_unique<Diffusion>(
-            *diffusion_table_, runner(Module::diffusion),
+            *diffusion_table_, runners(Module::diffusion),
             adapted_options(AdapterPart::diffusion, callbacks, "loading the diffusion model"), loading());
     }
     const Diffusion::Prompt cond = diffusion_->prepare(contexts.cond, "cond", watch, &cancel_);
@@ -200,7 +209,7 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
         remove_noise_share(plan.sigmas.back(), n, x.data());
         watch.floats(picture_prefix(b) + "final_latent", {1, channels, plan.latent_height, plan.latent_width},
                      x);
-        runner(Module::diffusion).release();
+        for (Runner * r : runners(Module::diffusion)) r->release();
         // Each picture is finished before the next one begins, so that stopping a batch loses none.
         if (b + 1 == request.batch)
             end_phase(Module::diffusion);

@@ -62,11 +62,25 @@ std::vector<float> HostValue::floats() const {
     return out;
 }
 
-StagedModel::StagedModel(Runner & runner, Weights & weights, std::vector<Stage> stages, size_t most_nodes,
-                         std::string what)
-    : runner_(runner), weights_(weights), stages_(std::move(stages)), most_nodes_(most_nodes),
-      what_(std::move(what)) {
-    plan_.segments = {{0, stages_.size(), true}};
+StagedModel::StagedModel(std::vector<Runner *> runners, Weights & weights, std::vector<Stage> stages,
+                         size_t most_nodes, std::string what)
+    : runners_(std::move(runners)), weights_(weights), stages_(std::move(stages)), most_nodes_(most_nodes),
+      what_(std::move(what)) {}
+
+// Each device gets the stages whose weights are in its memory.
+void StagedModel::divide() {
+    if (!shares_.empty()) return;
+    const std::vector<WeightMemory> & memory = weights_.options().memory;
+    for (size_t m = 0; m < memory.size(); ++m) {
+        Share share = {runners_[m], &memory[m], {}, {}, {}, {}};
+        for (size_t i = 0; i < stages_.size(); ++i) {
+            if (weights_.memory_of(stages_[i].group) != m) continue;
+            if (share.stages.empty() || share.stages.back() + 1 != i)
+                share.begins.push_back(share.stages.size());
+            share.stages.push_back(i);
+        }
+        if (!share.stages.empty()) shares_.push_back(std::move(share));
+    }
 }
 
 StagedModel::Piece StagedModel::build(const HostValues & in, size_t first, size_t count, bool watched) const {
@@ -89,16 +103,17 @@ StagedModel::Piece StagedModel::build(const HostValues & in, size_t first, size_
     return piece;
 }
 
-void StagedModel::run_piece(HostValues & values, const StreamPlan::Segment & segment, const Run & run) {
-    Piece piece = build(values, segment.first, segment.count, run.watched);
-    runner_.allocate(piece.graph);
+void StagedModel::run_piece(HostValues & values, const Step & step, const Run & run) {
+    Runner & runner = *step.share->runner;
+    Piece piece = build(values, step.first, step.count, run.watched);
+    runner.allocate(piece.graph);
     for (const auto & [name, tensor] : piece.in) {
         // Inputs that nothing of this piece reads have no place.
         if (tensor->buffer == nullptr) continue;
         const std::vector<std::byte> & bytes = values.at(name).bytes;
-        runner_.set(tensor, bytes.data(), bytes.size());
+        runner.set(tensor, bytes.data(), bytes.size());
     }
-    runner_.compute(piece.graph, run.cancel);
+    runner.compute(piece.graph, run.cancel);
     weights_.check_files();
     if (run.seen) run.seen(piece.graph);
     HostValues next;
@@ -117,11 +132,11 @@ void StagedModel::run_piece(HostValues & values, const StreamPlan::Segment & seg
 
 HostValues StagedModel::run(HostValues in, const Run & run) {
     plan(in, run.cancel);
-    for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    for (const Step & step : steps_) {
         // Devices but the CPU compute a graph to its end.
         if (run.cancel != nullptr && *run.cancel) throw Error({"E_CANCELLED", {}, {}, "cancelled", {}});
-        const Entered entered(stream_.get(), i, run.cancel);
-        run_piece(in, plan_.segments[i], run);
+        const Entered entered(step.share->stream.get(), step.segment, run.cancel);
+        run_piece(in, step, run);
     }
     return in;
 }
@@ -137,73 +152,133 @@ std::vector<HostValues> StagedModel::sizes_between(const HostValues & in) const 
     return sizes;
 }
 
-StreamPlan StagedModel::decide(const HostValues & in) {
+// sizes: of the values before each stage.
+StreamRequest StagedModel::request_of(const Share & share, const std::vector<HostValues> & sizes) const {
     StreamRequest request;
-    weights_.place_nowhere();
-    for (const Stage & s : stages_)
-        request.weights.push_back(weights_.group_allocated(s.group) + weights_.group_mapped(s.group));
-    const std::vector<HostValues> sizes = sizes_between(in);
-    request.work = [&](size_t first, size_t count) {
-        const uint64_t own = runner_.memory_of(build(sizes[first], first, count, false).graph).own;
-        if (own == SIZE_MAX)
+    for (const size_t i : share.stages) {
+        const size_t group = stages_[i].group;
+        request.weights.push_back(weights_.group_allocated(group) + weights_.group_mapped(group));
+    }
+    request.begins = share.begins;
+    request.work = [this, &share, &sizes](size_t first, size_t count) {
+        const size_t stage = share.stages[first];
+        const WorkMemory work = share.runner->memory_of(build(sizes[stage], stage, count, false).graph);
+        if (work.own == SIZE_MAX)
             throw Error({"E_MEMORY", {}, {}, "the " + what_ + " cannot be run: " + ggml_reason(), {}});
-        return own;
+        return work.own;
     };
-    request.budget = runner_.room(weights_.options().budget);
-    request.most_slot = ggml_backend_buft_get_max_size(weights_.options().buffer_type);
-    request.streams = weights_.options().budget && weights_.options().budget->streams;
+    request.most_slot = ggml_backend_buft_get_max_size(share.memory->type);
+    request.budget = share.runner->room(share.memory->budget);
+    request.streams = share.memory->budget && share.memory->budget->streams;
+    return request;
+}
+
+StreamPlan StagedModel::decide(const Share & share, const std::vector<HostValues> & sizes) const {
+    const StreamRequest request = request_of(share, sizes);
     StreamPlan plan = plan_stream(request);
     if (plan.peak() <= request.budget) return plan;
+    const std::string where = runners_.size() > 1 ? " of " + share.runner->device_name() : "";
     throw Error({"E_MEMORY",
                  {},
                  {},
-                 "the " + what_ + " needs at least " + size_text(plan.peak()) +
-                     " of memory: " + size_text(plan.peak() - plan.work) + " for weights and " +
-                     size_text(plan.work) + " to compute; it may take " + size_text(request.budget),
+                 "the " + what_ + " needs at least " + size_text(plan.peak()) + " of memory" + where + ": " +
+                     size_text(plan.peak() - plan.work) + " for weights and " + size_text(plan.work) +
+                     " to compute; it may take " + size_text(request.budget),
                  "a larger limit, or a smaller picture"});
 }
 
-void StagedModel::say() const {
+void StagedModel::say(const Share & share) const {
+    const StreamPlan & plan = share.plan;
     size_t stay = 0;
-    for (const StreamPlan::Segment & s : plan_.segments) stay += s.stays ? s.count : 0;
-    std::string line = "memory: the " + what_ + " on " + runner_.device_name() + ": ";
-    if (plan_.slots == 0)
-        line += "all weights, " + size_text(plan_.staying);
+    for (const StreamPlan::Segment & s : plan.segments) stay += s.stays ? s.count : 0;
+    std::string line = "memory: the " + what_ + " on " + share.runner->device_name() + ": ";
+    if (plan.slots == 0)
+        line += (share.stages.size() == stages_.size()
+                     ? "all weights, "
+                     : "weights of " + std::to_string(share.stages.size()) + " of " +
+                           std::to_string(stages_.size()) + " parts, ") +
+                size_text(plan.staying);
     else
-        line += std::to_string(stay) + " of " + std::to_string(stages_.size()) + " parts stay, " +
-                size_text(plan_.staying) + " of " + size_text(plan_.weights) + "; the others pass through " +
-                std::to_string(plan_.slots) + " x " + size_text(plan_.slot);
-    log_info(line + "; " + size_text(plan_.work) + " to compute, " + size_text(plan_.peak()) + " in all (" +
-             std::to_string(plan_.peak()) + " bytes)");
+        line += std::to_string(stay) + " of " + std::to_string(share.stages.size()) + " parts stay, " +
+                size_text(plan.staying) + " of " + size_text(plan.weights) + "; the others pass through " +
+                std::to_string(plan.slots) + " x " + size_text(plan.slot);
+    log_info(line + "; " + size_text(plan.work) + " to compute, " + size_text(plan.peak()) + " in all (" +
+             std::to_string(plan.peak()) + " bytes)");
+}
+
+// The order of what devices do, from their plans.
+void StagedModel::follow_plans() {
+    steps_.clear();
+    for (Share & share : shares_) {
+        for (size_t i = 0; i < share.plan.segments.size(); ++i) {
+            const StreamPlan::Segment & s = share.plan.segments[i];
+            steps_.push_back({&share, i, share.stages[s.first], s.count});
+        }
+    }
+    std::sort(steps_.begin(), steps_.end(), [](const Step & a, const Step & b) { return a.first < b.first; });
+}
+
+void StagedModel::fetch(Share & share, const std::atomic<bool> * cancel) {
+    std::vector<WeightStream::Segment> segments;
+    for (const StreamPlan::Segment & s : share.plan.segments) {
+        segments.push_back({{}, s.stays});
+        for (size_t i = s.first; i < s.first + s.count; ++i)
+            segments.back().groups.push_back(stages_[share.stages[i]].group);
+    }
+    ParallelOptions options;
+    options.threads = share.runner->threads();
+    options.cancel = cancel;
+    share.stream = std::make_unique<WeightStream>(weights_, std::move(segments), share.plan.slots, options);
+}
+
+void StagedModel::rest() {
+    if (weights_.always_there()) return;
+    for (Share & share : shares_) share.stream.reset();
+    steps_.clear();
 }
 
 void StagedModel::plan(const HostValues & in, const std::atomic<bool> * cancel) {
-    if (weights_.always_there()) return;
+    divide();
+    const bool there = weights_.always_there();
     const uint64_t bytes = bytes_of(in);
-    if (stream_ != nullptr && bytes <= planned_bytes_) return;
-    stream_.reset();
-    runner_.release();
-    plan_ = decide(in);
-    planned_bytes_ = bytes;
-    say();
-    std::vector<WeightStream::Segment> segments;
-    for (const StreamPlan::Segment & s : plan_.segments) {
-        segments.push_back({{}, s.stays});
-        for (size_t i = s.first; i < s.first + s.count; ++i)
-            segments.back().groups.push_back(stages_[i].group);
+    if (!steps_.empty() && (there || bytes <= planned_bytes_)) return;
+    rest();
+    if (there) {
+        for (Share & share : shares_) {
+            StreamRequest request;
+            request.weights.resize(share.stages.size());
+            request.begins = share.begins;
+            request.work = [](size_t, size_t) { return uint64_t(0); };
+            share.plan = plan_resident(request);
+        }
+        follow_plans();
+        return;
     }
-    ParallelOptions options;
-    options.threads = runner_.threads();
-    options.cancel = cancel;
-    stream_ = std::make_unique<WeightStream>(weights_, std::move(segments), plan_.slots, options);
+    for (Runner * runner : runners_) runner->release();
+    for (const Stage & s : stages_) weights_.place_nowhere({s.group});
+    const std::vector<HostValues> sizes = sizes_between(in);
+    for (Share & share : shares_) {
+        share.plan = decide(share, sizes);
+        say(share);
+    }
+    for (Share & share : shares_) fetch(share, cancel);
+    follow_plans();
+    planned_bytes_ = bytes;
 }
 
-WorkMemory StagedModel::memory_of(const HostValues & in) {
-    return runner_.memory_of(build(in, 0, stages_.size(), false).graph);
+std::vector<uint64_t> StagedModel::memory_of(const HostValues & in) {
+    divide();
+    const std::vector<HostValues> sizes = sizes_between(in);
+    std::vector<uint64_t> bytes(runners_.size());
+    for (const Share & share : shares_) {
+        const size_t m = size_t(share.memory - weights_.options().memory.data());
+        bytes[m] = plan_resident(request_of(share, sizes)).work;
+    }
+    return bytes;
 }
 
 std::string StagedModel::explain(const HostValues & in, bool json) {
-    return runner_.explain(build(in, 0, stages_.size(), false).graph, json);
+    return runners_.front()->explain(build(in, 0, stages_.size(), false).graph, json);
 }
 
 } // namespace sd

@@ -1,5 +1,6 @@
-// A model's stages at work: as one graph where its weights are always there, else in pieces that fit the
-// memory, with weights that come and go (docs/design/memory.md). The result is the same.
+// A model's stages at work: as one graph where its weights are always there, else in pieces: on the devices
+// that have their weights, and small enough for the memory there, with weights that come and go
+// (docs/design/memory.md). The result is the same.
 #pragma once
 
 #include "nn/stage.h"
@@ -30,9 +31,10 @@ using HostValues = std::map<std::string, HostValue>;
 
 class StagedModel {
   public:
-    // what: for messages. The arguments but the last three must live longer.
-    StagedModel(Runner & runner, Weights & weights, std::vector<Stage> stages, size_t most_nodes,
-                std::string what);
+    // runners: of each memory of the weights, which are spread before the first use of this. what: for
+    // messages. What the first two refer to must live longer.
+    StagedModel(std::vector<Runner *> runners, Weights & weights, std::vector<Stage> stages,
+                size_t most_nodes, std::string what);
 
     struct Run {
         bool watched = false;
@@ -46,13 +48,13 @@ class StagedModel {
     // same or smaller ones use what was decided; a run that needs more decides anew. Throws Error: it cannot
     // fit. Does nothing where weights are always there.
     void plan(const HostValues & in, const std::atomic<bool> * cancel);
-    const StreamPlan & plan() const { return plan_; }
 
-    // Gives the device's memory back. Weights come again when they are needed.
-    void rest() { stream_.reset(); }
+    // Gives the devices' memory back. Weights come again when they are needed.
+    void rest();
 
-    // Working memory of all stages as one graph, and how it would run; weights must be where they are used.
-    WorkMemory memory_of(const HostValues & in);
+    // Working memory of each device; weights must be where they are used.
+    std::vector<uint64_t> memory_of(const HostValues & in);
+    // How it would run, on one device.
     std::string explain(const HostValues & in, bool json);
 
   private:
@@ -60,20 +62,37 @@ class StagedModel {
         Graph graph;
         Values in, out;
     };
+    // What one device does.
+    struct Share {
+        Runner * runner;
+        const WeightMemory * memory;
+        std::vector<size_t> stages, begins; // the numbers of those that do not follow the one before
+        StreamPlan plan;                    // of those stages
+        std::unique_ptr<WeightStream> stream;
+    };
+    struct Step {
+        Share * share;
+        size_t segment;
+        size_t first, count; // of all stages
+    };
     Piece build(const HostValues & in, size_t first, size_t count, bool watched) const;
-    void run_piece(HostValues & values, const StreamPlan::Segment & segment, const Run & run);
+    void run_piece(HostValues & values, const Step & step, const Run & run);
     std::vector<HostValues> sizes_between(const HostValues & in) const;
-    StreamPlan decide(const HostValues & in);
-    void say() const;
+    void divide();
+    StreamRequest request_of(const Share & share, const std::vector<HostValues> & sizes) const;
+    StreamPlan decide(const Share & share, const std::vector<HostValues> & sizes) const;
+    void follow_plans();
+    void fetch(Share & share, const std::atomic<bool> * cancel);
+    void say(const Share & share) const;
 
-    Runner & runner_;
+    std::vector<Runner *> runners_;
     Weights & weights_;
     std::vector<Stage> stages_;
     size_t most_nodes_;
     std::string what_;
-    StreamPlan plan_;
-    uint64_t planned_bytes_ = 0; // of the values it was made for
-    std::unique_ptr<WeightStream> stream_;
+    std::vector<Share> shares_;  // none: not divided yet
+    std::vector<Step> steps_;    // none: nothing is planned
+    uint64_t planned_bytes_ = 0; // of the values it was planned for
 };
 
 } // namespace sd

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "checkpoint/container.h"
+#include "pipeline/spread.h"
 #include "text/prompt.h"
 
 #include <algorithm>
@@ -85,11 +86,13 @@ void weigh(std::vector<float> & states, const std::vector<float> & weights) {
 
 } // namespace
 
-TextEncoder::TextEncoder(const ModelTable & table, Runner & runner, const std::string & tokenizer,
-                         const Weights::Options & options, const ParallelOptions & loading)
+TextEncoder::TextEncoder(const ModelTable & table, const std::vector<Runner *> & runners,
+                         const std::string & tokenizer, const Weights::Options & options,
+                         const ParallelOptions & loading)
     : config_(qwen3_vl_config(table)), weights_(table, options), model_(weights_, config_),
       tokenizer_(tokenizer_of(table, tokenizer)),
-      layers_(runner, weights_, model_.stages(), model_.most_nodes(), "text encoder") {
+      layers_(runners, weights_, model_.stages(), model_.most_nodes(), "text encoder") {
+    spread_blocks(weights_, runners, "text encoder");
     if (always_there())
         weights_.load(loading);
     else

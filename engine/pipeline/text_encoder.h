@@ -22,9 +22,10 @@ struct TextContext {
 
 class TextEncoder {
   public:
-    // Describes and loads the weights. The arguments must live longer.
-    TextEncoder(const ModelTable & table, Runner & runner, const std::string & tokenizer,
-                const Weights::Options & options, const ParallelOptions & loading);
+    // Describes and loads the weights. runners: of each memory of the weights. All must live longer.
+    TextEncoder(const ModelTable & table, const std::vector<Runner *> & runners,
+                const std::string & tokenizer, const Weights::Options & options,
+                const ParallelOptions & loading);
 
     const Qwen3VlConfig & config() const { return config_; }
     bool always_there() const { return weights_.always_there(); }

@@ -36,8 +36,8 @@ TEST_P(TextEncoderGolden, gives_the_recorded_context_for_the_recorded_tokens) {
     const ModelTable table(checkpoint, quants, "text_encoders.llm.", qwen3_vl_name);
     Runner runner(2);
     Weights::Options options;
-    options.buffer_type = runner.weight_memory();
-    TextEncoder encoder(table, runner, "", options, {});
+    options.memory = {{runner.weight_memory()}};
+    TextEncoder encoder(table, {&runner}, "", options, {});
     const TextContext context = encoder.encode_tokens(ids, weights, nullptr);
     const std::vector<float> expected = tensors.at("cond.context").values<float>();
     ASSERT_EQ(context.values.size(), expected.size());

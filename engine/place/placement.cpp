@@ -1,7 +1,9 @@
 #include "place/placement.h"
 
 #include "base/error.h"
+#include "base/trimmed.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -25,7 +27,7 @@ class Reader {
         : request_(request), devices_(devices), out_(out) {}
 
     void backends() {
-        for (ModulePlace & m : out_.modules) m.device = devices_.best();
+        for (ModulePlace & m : out_.modules) m.devices = {{devices_.best(), {}}};
         if (request_.auto_fit) {
             if (!request_.backend.empty() || !request_.params_backend.empty())
                 out_.notes.push_back("--backend and --params-backend give way to --auto-fit");
@@ -33,12 +35,15 @@ class Reader {
         }
         assign(request_.backend, kBackend, [&](ModulePlace & m, const std::string & value) {
             if (folded(value) == "disk") refuse(kBackend, "disk keeps weights and computes nothing");
-            if (value.find('&') != std::string::npos) {
-                refuse(kBackend, in_quotes(value, 40) + " spreads a part over several devices",
-                       "that is not built: name one device");
-            }
-            m.device = devices_.find(value);
+            m.devices = devices_of(value);
         });
+        // It has no blocks. Of a default for all parts it takes the first device.
+        for (const SpecItem & item : parse_spec(request_.backend, kBackend)) {
+            if (item.value.find('&') != std::string::npos && !is_default_key(item.key) &&
+                find_module(item.key, kBackend) == int(Module::vae))
+                refuse(kBackend, "vae cannot be on several devices", "diffusion and te can");
+        }
+        out_.modules[size_t(Module::vae)].devices.resize(1);
     }
 
     void homes() {
@@ -47,6 +52,8 @@ class Reader {
             return;
         }
         assign(request_.params_backend, kParams, [&](ModulePlace & m, const std::string & value) {
+            if (value.find('&') != std::string::npos)
+                refuse(kParams, in_quotes(value, 40) + " is several places", "weights are kept in one");
             m.home = folded(value) == "disk" ? WeightHome::disk : home_on(m, devices_.find(value));
         });
     }
@@ -87,23 +94,49 @@ class Reader {
         }
         bool limited = false;
         for (ModulePlace & m : out_.modules) {
-            if (devices_.is_cpu(m.device)) {
-                if (request_.max_ram > 0) m.budget = MemoryBudget{request_.max_ram, false, true, true};
-            } else if (by_device.count(m.device) != 0) {
-                m.budget = by_device[m.device];
-            } else {
-                m.budget = others;
+            for (DevicePlace & d : m.devices) {
+                const auto own = by_device.find(d.device);
+                d.budget = budget_on(d.device, own != by_device.end() ? own->second : others);
+                limited = limited || d.budget;
             }
-            if (m.budget && m.budget->bytes == 0 && !m.budget->below_free) m.budget.reset();
-            if (!m.budget && request_.auto_fit) m.budget = MemoryBudget{kHeadroom, true, true, false};
-            if (!m.budget) continue;
-            limited = true;
-            m.budget->streams = m.budget->streams || request_.stream_layers;
         }
         note_unused(limited);
     }
 
   private:
+    std::optional<MemoryBudget> budget_on(int device, std::optional<MemoryBudget> asked) const {
+        if (devices_.is_cpu(device)) {
+            asked.reset();
+            if (request_.max_ram > 0) asked = MemoryBudget{request_.max_ram, false, true, true};
+        }
+        if (asked && asked->bytes == 0 && !asked->below_free) asked.reset();
+        if (!asked && request_.auto_fit) asked = MemoryBudget{kHeadroom, true, true, false};
+        if (asked) asked->streams = asked->streams || request_.stream_layers;
+        return asked;
+    }
+
+    // `dev1&dev2`: each by its name.
+    std::vector<DevicePlace> devices_of(const std::string & value) const {
+        if (value.find('&') == std::string::npos) return {{devices_.find(value), {}}};
+        std::vector<DevicePlace> found;
+        for (size_t at = 0; at <= value.size();) {
+            const size_t end = std::min(value.find('&', at), value.size());
+            const std::string name(trimmed(std::string_view(value).substr(at, end - at)));
+            at = end + 1;
+            const std::string plain = folded(name);
+            if (plain.empty() || plain == "auto" || plain == "default" || plain == "disk")
+                refuse(kBackend, in_quotes(value, 60) + " has a " + in_quotes(name, 40) + " in it",
+                       "between & stand names of devices");
+            const int device = devices_.find(name);
+            for (const DevicePlace & other : found) {
+                if (other.device == device)
+                    refuse(kBackend, in_quotes(value, 60) + " names " + devices_[device].name + " twice");
+            }
+            found.push_back({device, {}});
+        }
+        return found;
+    }
+
     template <class Take>
     void assign(const std::string & spec, const char * option, Take && take) {
         // Defaults first, so that their place among the items does not matter.
@@ -116,7 +149,7 @@ class Reader {
             if (is_default_key(item.key)) continue;
             const int module = find_module(item.key, option);
             ModulePlace unused; // the value is checked all the same
-            unused.device = devices_.best();
+            unused.devices.front().device = devices_.best();
             take(module == kNoModule ? unused : out_.modules[size_t(module)], item.value);
             if (module == kNoModule)
                 out_.notes.push_back(std::string(option) + ": no model here has a part " + item.key);
@@ -124,12 +157,15 @@ class Reader {
     }
 
     WeightHome home_on(const ModulePlace & m, int device) const {
-        if (device == m.device) return WeightHome::device;
+        if (m.devices.size() == 1 && device == m.device()) return WeightHome::device;
         if (devices_.is_cpu(device)) return WeightHome::host;
+        std::string names;
+        for (const DevicePlace & d : m.devices)
+            names += (names.empty() ? "" : " and ") + devices_[d.device].name;
         refuse(kParams,
-               "weights of a part that computes on " + devices_[m.device].name + " cannot be kept on " +
-                   devices_[device].name,
-               "possible are its own device, cpu and disk");
+               "weights of a part that computes on " + names + " cannot be kept on " + devices_[device].name,
+               m.devices.size() == 1 ? "possible are its own device, cpu and disk"
+                                     : "possible are cpu and disk");
     }
 
     static MemoryBudget gibibytes(const std::string & value) {
@@ -144,7 +180,9 @@ class Reader {
 
     void note_unused(bool limited) {
         bool all_cpu = true;
-        for (const ModulePlace & m : out_.modules) all_cpu = all_cpu && devices_.is_cpu(m.device);
+        for (const ModulePlace & m : out_.modules) {
+            for (const DevicePlace & d : m.devices) all_cpu = all_cpu && devices_.is_cpu(d.device);
+        }
         if (!request_.max_vram.empty() && all_cpu && request_.max_ram == 0)
             out_.notes.push_back("--max-vram changes nothing: everything computes on the CPU, whose memory "
                                  "--max-ram SIZE limits");
@@ -158,6 +196,11 @@ class Reader {
 };
 
 } // namespace
+
+bool ModulePlace::limited() const {
+    return std::any_of(devices.begin(), devices.end(),
+                       [](const DevicePlace & d) { return d.budget.has_value(); });
+}
 
 Placement Placement::of(const PlacementRequest & request, const Devices & devices) {
     Placement out;

@@ -35,10 +35,20 @@ struct MemoryBudget {
     bool of_process = false; // what the process has in memory already counts, too
 };
 
-struct ModulePlace {
+struct DevicePlace {
     int device = 0; // of Devices
-    WeightHome home = WeightHome::device;
     std::optional<MemoryBudget> budget;
+};
+
+struct ModulePlace {
+    // Never empty. Blocks are spread over them; the first has everything else.
+    std::vector<DevicePlace> devices = {DevicePlace()};
+    WeightHome home = WeightHome::device;
+
+    int device() const { return devices.front().device; }
+    bool limited() const; // on any device
+    // Weights are always where they are used.
+    bool stays() const { return home == WeightHome::device && !limited(); }
 };
 
 struct Placement {

@@ -1,6 +1,7 @@
 #include "place/spec.h"
 
 #include "base/error.h"
+#include "base/trimmed.h"
 #include "place/devices.h"
 
 #include <algorithm>
@@ -47,13 +48,6 @@ constexpr Name kNames[] = {{"diffusion", 0},
                            {"adetailer", kNoModule},
                            {"yolo", kNoModule}};
 
-std::string trimmed(std::string_view text) {
-    constexpr std::string_view kSpaces = " \t\r\n";
-    const size_t first = text.find_first_not_of(kSpaces);
-    if (first == std::string_view::npos) return {};
-    return std::string(text.substr(first, text.find_last_not_of(kSpaces) + 1 - first));
-}
-
 std::string plain(const std::string & name) {
     std::string out = folded(name);
     std::erase_if(out, [](char c) { return c == '-' || c == '_'; });
@@ -70,9 +64,10 @@ std::vector<SpecItem> parse_spec(std::string_view text, const char * option) {
         const std::string_view item = text.substr(at, end - at);
         at = end + 1;
         const size_t equals = item.find('=');
-        SpecItem parsed = {equals == std::string_view::npos ? "" : trimmed(item.substr(0, equals)),
-                           trimmed(equals == std::string_view::npos ? item : item.substr(equals + 1))};
-        if (parsed.value.empty() || (equals != std::string_view::npos && parsed.key.empty())) {
+        const bool named = equals != std::string_view::npos;
+        SpecItem parsed = {std::string(named ? trimmed(item.substr(0, equals)) : ""),
+                           std::string(trimmed(named ? item.substr(equals + 1) : item))};
+        if (parsed.value.empty() || (named && parsed.key.empty())) {
             throw Error({"E_ARGUMENT",
                          {},
                          {},

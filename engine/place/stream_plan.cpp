@@ -10,12 +10,8 @@ uint64_t sum(const std::vector<uint64_t> & values) {
     return std::accumulate(values.begin(), values.end(), uint64_t(0));
 }
 
-StreamPlan one_graph(const StreamRequest & r) {
-    StreamPlan plan;
-    plan.segments = {{0, r.weights.size(), true}};
-    plan.staying = sum(r.weights);
-    plan.work = r.work(0, r.weights.size());
-    return plan;
+bool begins(const StreamRequest & r, size_t stage) {
+    return std::binary_search(r.begins.begin(), r.begins.end(), stage);
 }
 
 // Every stage alone; those in `passing` do not stay.
@@ -70,7 +66,7 @@ StreamPlan longest_runs(const StreamRequest & r) {
     for (size_t first = 0; first < n;) {
         size_t count = 1;
         uint64_t weights = r.weights[first], work = r.work(first, 1);
-        while (first + count < n) {
+        while (first + count < n && !begins(r, first + count)) {
             const uint64_t longer = weights + r.weights[first + count];
             if (longer > std::min(r.budget, r.most_slot)) break;
             const uint64_t longer_work = r.work(first, count + 1);
@@ -90,8 +86,20 @@ StreamPlan longest_runs(const StreamRequest & r) {
 
 } // namespace
 
+StreamPlan plan_resident(const StreamRequest & r) {
+    StreamPlan plan;
+    for (size_t i = 0; i < r.weights.size(); ++i) {
+        if (i == 0 || begins(r, i)) plan.segments.push_back({i, 0, true});
+        ++plan.segments.back().count;
+    }
+    for (const StreamPlan::Segment & s : plan.segments)
+        plan.work = std::max(plan.work, r.work(s.first, s.count));
+    plan.staying = plan.weights = sum(r.weights);
+    return plan;
+}
+
 StreamPlan plan_stream(const StreamRequest & r) {
-    StreamPlan plan = one_graph(r);
+    StreamPlan plan = plan_resident(r);
     const bool fits = plan.peak() <= r.budget;
     if (!fits && r.weights.size() > 1) plan = r.streams ? streaming(r) : longest_runs(r);
     plan.weights = sum(r.weights);

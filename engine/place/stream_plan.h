@@ -25,12 +25,17 @@ struct StreamPlan {
 
 struct StreamRequest {
     std::vector<uint64_t> weights; // bytes of each stage's
+    // Stages that begin a graph whatever fits, ascending: what is before them computes elsewhere.
+    std::vector<size_t> begins;
     // Working memory of `count` stages as one graph.
     std::function<uint64_t(size_t first, size_t count)> work;
     uint64_t budget = 0;
     uint64_t most_slot = UINT64_MAX; // the largest piece of memory there can be
     bool streams = false;            // keep what fits, use two slots
 };
+
+// Everything stays, in as few graphs as there can be; its peak may be anything.
+StreamPlan plan_resident(const StreamRequest & request);
 
 // The fastest plan whose peak is within the budget, or, when there is none, the smallest one: its peak is
 // then beyond the budget.

@@ -79,6 +79,28 @@ TEST(StreamPlan, what_cannot_fit_tells_how_much_is_needed) {
     for (const bool streams : {false, true}) EXPECT_EQ(plan_stream(request(99, streams)).peak(), 140u);
 }
 
+TEST(StreamPlan, no_graph_goes_beyond_a_begin) {
+    for (const uint64_t budget : {400, 1000, 1286}) {
+        for (const bool streams : {false, true}) {
+            StreamRequest r = request(budget, streams);
+            r.begins = {0, 5, 13};
+            const StreamPlan plan = plan_stream(r);
+            expect_whole(plan);
+            EXPECT_LE(plan.peak(), budget);
+            for (const size_t begin : {5u, 13u}) {
+                EXPECT_TRUE(std::any_of(plan.segments.begin(), plan.segments.end(),
+                                        [&](const StreamPlan::Segment & s) { return s.first == begin; }));
+            }
+        }
+    }
+    StreamRequest r = request(0, false);
+    r.begins = {5, 13};
+    const StreamPlan plan = plan_resident(r);
+    ASSERT_EQ(plan.segments.size(), 3u);
+    EXPECT_EQ(plan.work, 40u + 2u * 7u); // of the longest
+    EXPECT_EQ(plan.staying, 1220u);
+}
+
 TEST(StreamPlan, no_slot_is_larger_than_memory_comes_in_one_piece) {
     StreamRequest r = request(1000, false);
     r.most_slot = 250;

@@ -1,6 +1,7 @@
 #include "sampling/guidance.h"
 
 #include "base/error.h"
+#include "base/trimmed.h"
 #include "sampling/schedule.h"
 
 #include <algorithm>

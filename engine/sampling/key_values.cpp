@@ -1,6 +1,7 @@
 #include "sampling/key_values.h"
 
 #include "base/error.h"
+#include "base/trimmed.h"
 #include "sampling/choices.h"
 
 #include <charconv>
@@ -25,12 +26,6 @@ std::string range_text(double least, double most) {
 }
 
 } // namespace
-
-std::string_view trimmed(std::string_view text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 std::optional<double> finite_number(std::string_view text) {
     double value = 0.0;

@@ -36,7 +36,4 @@ class KeyValues {
 // All of the text as a finite number, without regard to the locale.
 std::optional<double> finite_number(std::string_view text);
 
-// The text without blanks at its ends.
-std::string_view trimmed(std::string_view text);
-
 } // namespace sd

@@ -1,6 +1,7 @@
 #include "sampling/schedule.h"
 
 #include "base/error.h"
+#include "base/trimmed.h"
 #include "sampling/choices.h"
 #include "sampling/schedulers.h"
 

@@ -48,7 +48,7 @@ Krea2::Krea2(Weights & w, const Krea2Config & config) : config_(config) {
     text_group_ = w.group();
     for (int i = 0; i < config.layers; ++i) {
         const std::string name = "blocks." + std::to_string(i);
-        w.begin_group(name);
+        w.begin_group(name, true);
         blocks_.push_back(block(w, name + ".", true));
         block_groups_.push_back(w.group());
     }

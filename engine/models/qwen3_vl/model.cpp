@@ -15,7 +15,7 @@ Qwen3Vl::Qwen3Vl(Weights & w, const Qwen3VlConfig & config) : config_(config), t
     const std::vector<int> taps = config.taps();
     for (int i = 0; i < (taps.empty() ? 0 : taps.back()); ++i) {
         const std::string name = "layers." + std::to_string(i) + ".";
-        w.begin_group("layers." + std::to_string(i));
+        w.begin_group("layers." + std::to_string(i), true);
         const std::string a = name + "self_attn.", m = name + "mlp.";
         const std::vector<Linear> in = w.linears({a + "q_proj", a + "k_proj", a + "v_proj"});
         const std::vector<Linear> wide = w.linears({m + "gate_proj", m + "up_proj"});

@@ -1,0 +1,111 @@
+// A model's blocks on two devices that count their memory: the picture of one device, and no more memory than
+// was said.
+#include "tests/support/memory_kit.h"
+
+#include <thread>
+
+namespace sd::memory_test {
+namespace {
+
+class Spread : public testing::TestWithParam<Mode> {
+  protected:
+    void SetUp() override {
+        setting_.backend = "cpu,diffusion=test&other";
+        setting_.params = GetParam().params;
+        setting_.stream = GetParam().stream;
+        const auto share = [](double most) { return gibibytes(GetParam().share * most); };
+        if (GetParam().share > 0)
+            setting_.max_vram =
+                "test=" + share(double(resident().most)) + ",other=" + share(double(resident().most) / 2);
+    }
+    static void expect_nothing_taken() {
+        EXPECT_EQ(device().counters.bytes_in_use, 0u);
+        EXPECT_EQ(other_device().counters.bytes_in_use, 0u);
+    }
+    Setting setting_;
+};
+
+TEST_P(Spread, pictures_are_those_of_one_device_in_the_memory_that_was_said) {
+    Context context(setting_);
+    for (const float strength : {-1.0f, 0.0f, 1.0f}) {
+        Logged log;
+        const int before = other_device().counters.nodes;
+        device().counters.most_bytes = other_device().counters.most_bytes = 0;
+        const std::vector<uint8_t> picture =
+            strength < 0 ? context.picture() : context.picture({{kAdapter, strength}});
+        ASSERT_FALSE(picture.empty()) << sd_last_error();
+        EXPECT_TRUE(picture == (strength > 0 ? resident().with : resident().none)) << strength;
+        EXPECT_GT(other_device().counters.nodes, before);
+        EXPECT_GT(other_device().counters.most_bytes, 0u);
+        if (!setting_.params.empty() || !setting_.max_vram.empty()) {
+            EXPECT_EQ(device().counters.most_bytes, log.planned());
+            EXPECT_EQ(other_device().counters.most_bytes, log.planned("OTHER"));
+        }
+        expect_nothing_taken();
+    }
+    EXPECT_EQ(device().counters.failures + other_device().counters.failures, 0);
+}
+
+TEST_P(Spread, kept_parts_make_the_same_pictures_again) {
+    setting_.keep = true;
+    Context context(setting_);
+    for (int again = 0; again < 2; ++again) EXPECT_TRUE(context.picture() == resident().none);
+    for (int again = 0; again < 2; ++again)
+        EXPECT_TRUE(context.picture({{kAdapter, 1.0f}}) == resident().with);
+}
+
+TEST_P(Spread, a_cancel_gives_everything_back) {
+    Context context(setting_);
+    for (const int graphs : {1, 4}) {
+        const int before = other_device().counters.graphs;
+        std::thread other([&] {
+            while (other_device().counters.graphs < before + graphs) std::this_thread::yield();
+            sd_cancel_generation(context.ctx.get());
+        });
+        const std::vector<uint8_t> picture = context.picture();
+        other.join();
+        // What came to its end before it heard of the cancel is right.
+        EXPECT_TRUE(picture.empty() || picture == resident().none);
+        expect_nothing_taken();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(modes, Spread, testing::ValuesIn(kModes),
+                         [](const auto & info) { return std::string(info.param.name); });
+
+TEST(SpreadOver, the_cpu_and_text_encoders_too) {
+    for (const char * backend : {"cpu,diffusion=cpu&test", "cpu,diffusion=other&cpu&test",
+                                 "cpu,te=test&other", "test&other", "other&test,vae=cpu"}) {
+        Setting s;
+        s.backend = backend;
+        const std::vector<uint8_t> picture = Context(s).picture();
+        ASSERT_FALSE(picture.empty()) << backend << sd_last_error();
+        EXPECT_TRUE(picture == resident().none) << backend;
+    }
+}
+
+TEST(SpreadOver, devices_with_less_memory_get_fewer_blocks_and_the_line_says_so) {
+    Logged log;
+    Setting s;
+    s.backend = "cpu,diffusion=test&other";
+    s.max_vram = "test=" + gibibytes(double(resident().most)) + ",other=0.00001";
+    Context context(s);
+    EXPECT_TRUE(context.picture() == resident().none) << sd_last_error();
+    EXPECT_TRUE(std::any_of(log.lines.begin(), log.lines.end(), [](const std::string & line) {
+        return line.find(" blocks on TEST, 0 blocks on OTHER") != std::string::npos;
+    }));
+}
+
+TEST(SpreadOver, a_limit_that_is_too_small_names_its_device) {
+    Setting s;
+    s.backend = "cpu,diffusion=test&other";
+    s.max_vram = "0.00001";
+    Context context(s);
+    EXPECT_TRUE(context.picture().empty());
+    EXPECT_STREQ(sd_last_error_code(), "E_MEMORY");
+    EXPECT_NE(std::string(sd_last_error()).find("of memory of "), std::string::npos) << sd_last_error();
+    EXPECT_EQ(device().counters.bytes_in_use + other_device().counters.bytes_in_use, 0u);
+}
+
+} // namespace
+} // namespace sd::memory_test
