@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 
 export JOBS
 
-.PHONY: all build deps deps-demo demo test test-asan fuzz bench format check clean install
+.PHONY: all build deps deps-demo demo test test-asan test-tsan fuzz bench format check clean install
 
 # Targets run one after the other in the order they are written, whatever -j says: packages before builds, and never
 # two builds in one folder. Parallel work happens inside each of them.
@@ -37,6 +37,11 @@ test-asan: deps
 	scripts/build asan
 	ctest --preset asan -j $(JOBS)
 
+# Tests of threads under ThreadSanitizer. Some kernels place memory where it cannot follow, unless told not to.
+test-tsan: deps
+	scripts/build tsan thread_tests
+	$$(setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan
+
 # Runs each fuzzer for FUZZ_SECONDS over its seed corpus.
 FUZZ_SECONDS ?= 60
 fuzz: deps
@@ -62,4 +67,4 @@ install:
 	scripts/install "$(PREFIX)"
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-fuzz

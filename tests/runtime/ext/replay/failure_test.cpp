@@ -120,6 +120,7 @@ TEST(replay, failure_of_the_first_execution_leaves_the_plan_cold) {
     Planned p(lab, graph);
     lab.square.in_execute = [](ggml_backend_t) { return GGML_STATUS_ABORTED; };
     EXPECT_EQ(p.execute(), GGML_STATUS_ABORTED);
+    ggml_backend_synchronize(lab.backend.get()); // what was sent before it failed reads the inputs
     lab.square.in_execute = nullptr;
     EXPECT_EQ(p.run(1, 1), GGML_EXT_REASON_REPLAY_COLD);
     EXPECT_EQ(p.run(1, 1), GGML_EXT_REASON_REPLAY_CAPTURED_NOW);
