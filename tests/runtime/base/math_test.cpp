@@ -54,6 +54,10 @@ TEST(math, ceil_div_counts_whole_units) {
     EXPECT_EQ(ceil_div(0, 4), 0);
     EXPECT_EQ(ceil_div(1, 4), 1);
     EXPECT_EQ(ceil_div(8, 4), 2);
+    EXPECT_EQ(ceil_div(-1, 4), 0);
+    EXPECT_EQ(ceil_div(-5, 4), -1);
+    EXPECT_EQ(ceil_div(INT64_MAX, 32), int64_t(1) << 58);
+    EXPECT_EQ(ceil_div(INT64_MIN, 32), -(int64_t(1) << 58));
 }
 
 } // namespace
