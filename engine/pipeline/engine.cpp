@@ -209,14 +209,18 @@ void Engine::generate(const Request & request, const Callbacks & callbacks) {
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);
     const ModulePlace & place = placement_[Module::diffusion];
-    if (!request.explain.empty() && (!place.stays() || place.devices.size() > 1)) {
+    const auto refuse_to_explain = [&](const std::string & what, const std::string & advice) {
         throw Error({"E_ARGUMENT",
                      request.explain,
                      {},
-                     "a step on several devices, or whose weights come and go, is many graphs and cannot be "
-                     "explained as one",
-                     "leave out --params-backend, --max-vram and --max-ram, and name one device"});
-    }
+                     "a step " + what + " is many graphs and cannot be explained as one",
+                     advice});
+    };
+    if (!request.explain.empty() && !place.stays())
+        refuse_to_explain("whose weights come and go",
+                          "leave out --params-backend, --max-vram and --max-ram");
+    if (!request.explain.empty() && place.devices.size() > 1)
+        refuse_to_explain("on several devices", "name one device");
     const ChangesInUse in_use(changes_);
     const EndOfPhases end = {[this] {
         for (const Module m : {Module::text, Module::diffusion, Module::vae}) end_phase(m);

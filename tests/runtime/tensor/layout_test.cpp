@@ -55,8 +55,8 @@ TEST(layout, contiguous_strides_refuse_partial_blocks_negatives_and_overflow) {
     EXPECT_TRUE(ggml::contiguous_strides(GGML_TYPE_I8, {INT64_MAX, 1, 1, 1}, nb));
     EXPECT_FALSE(ggml::contiguous_strides(GGML_TYPE_I8, {0, INT64_MAX, INT64_MAX, 1}, nb));
     // Blocks of the elements there would be, were the row not empty.
-    EXPECT_TRUE(ggml::contiguous_strides(GGML_TYPE_Q8_0, {0, 1, INT64_MAX - 6, 1}, nb));
-    EXPECT_FALSE(ggml::contiguous_strides(GGML_TYPE_Q4_1, {0, INT64_MAX, 2, 1}, nb));
+    EXPECT_TRUE(ggml::contiguous_strides(GGML_TYPE_Q4_0, {0, 1, INT64_MAX - 6, 1}, nb));
+    EXPECT_FALSE(ggml::contiguous_strides(GGML_TYPE_Q8_0, {0, 1, INT64_MAX - 6, 1}, nb));
 }
 
 TEST_F(LayoutDeathTest, size_that_overflows_stops_with_the_shape) {
