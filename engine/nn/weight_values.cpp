@@ -101,12 +101,19 @@ void Weights::load(const ParallelOptions & given) {
 void Weights::prepare(const ParallelOptions & given) {
     check_scales(given);
     place_mapped();
+    uint64_t done = 0, total = 0;
+    for (const Group & group : groups_) {
+        if (memory(group).home != WeightHome::host) continue;
+        for (const LoadJob & job : group.jobs) total += lies_in_file(job) ? 0 : ggml_nbytes(job.tensor);
+    }
     for (size_t m = 0; m < options_.memory.size(); ++m) {
-        if (options_.memory[m].home == WeightHome::host) copy_to_host(m, given);
+        if (options_.memory[m].home == WeightHome::host) copy_to_host(m, counted(given, done, total));
     }
 }
 
 // Bytes that are the tensor's as they are in the file stay there; the others are made once.
+bool Weights::lies_in_file(const LoadJob & job) const { return job.same != nullptr && options_.map; }
+
 void Weights::copy_to_host(size_t memory, const ParallelOptions & given) {
     const std::vector<size_t> groups = groups_in(memory);
     size_t count = 0;
@@ -122,7 +129,7 @@ void Weights::copy_to_host(size_t memory, const ParallelOptions & given) {
         group.host.resize(group.jobs.size());
         for (size_t i = 0; i < group.jobs.size(); ++i) {
             const LoadJob & job = group.jobs[i];
-            if (job.same != nullptr && options_.map) {
+            if (lies_in_file(job)) {
                 group.host[i] = mapped_file(*job.same).data() + job.same->offset;
                 continue;
             }
@@ -132,11 +139,9 @@ void Weights::copy_to_host(size_t memory, const ParallelOptions & given) {
         }
     }
     if (tensors.empty()) return;
-    uint64_t done = 0, total = 0;
-    for (const ggml_tensor * t : tensors) total += ggml_nbytes(t);
     const ggml_backend_buffer_type_t type = Upload::host_memory(options_.memory[memory].type);
     for (ggml_backend_buffer_ptr & buffer : allocate(type, tensors)) buffers_.push_back(std::move(buffer));
-    load_tensors(table_.checkpoint(), jobs, counted(given, done, total));
+    load_tensors(table_.checkpoint(), jobs, given);
     for (const auto & [place, tensor] : wanted) *place = static_cast<const std::byte *>(tensor->data);
 }
 

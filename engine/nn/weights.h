@@ -153,6 +153,7 @@ class Weights {
     void choose_mapped();
     void place_mapped();
     const MappedFile & mapped_file(const TensorInfo & info);
+    bool lies_in_file(const LoadJob & job) const;
     void copy_to_host(size_t memory, const ParallelOptions & options);
     ParallelOptions counted(const ParallelOptions & options, uint64_t & done, uint64_t total) const;
     std::vector<ggml_tensor *> tensors_of(const std::vector<size_t> & groups) const;

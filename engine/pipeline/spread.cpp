@@ -29,6 +29,10 @@ void spread_blocks(Weights & weights, const std::vector<Runner *> & runners, con
                 runners[i]->device_name();
     }
     log_info(line);
+    for (size_t i = 0; i < runners.size(); ++i) {
+        if (weights.blocks_in(i) == 0)
+            log_warn("the " + what + ": " + runners[i]->device_name() + " has no room for a block");
+    }
 }
 
 } // namespace sd

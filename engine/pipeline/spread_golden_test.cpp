@@ -2,6 +2,7 @@
 // was said.
 #include "tests/support/memory_kit.h"
 
+#include <atomic>
 #include <thread>
 
 namespace sd::memory_test {
@@ -56,31 +57,82 @@ TEST_P(Spread, kept_parts_make_the_same_pictures_again) {
 
 TEST_P(Spread, a_cancel_gives_everything_back) {
     Context context(setting_);
-    for (const int graphs : {1, 4}) {
-        const int before = other_device().counters.graphs;
-        std::thread other([&] {
-            while (other_device().counters.graphs < before + graphs) std::this_thread::yield();
-            sd_cancel_generation(context.ctx.get());
-        });
-        const std::vector<uint8_t> picture = context.picture();
-        other.join();
-        // What came to its end before it heard of the cancel is right.
-        EXPECT_TRUE(picture.empty() || picture == resident().none);
-        expect_nothing_taken();
-    }
+    const int before = other_device().counters.graphs;
+    std::atomic<bool> done = false;
+    std::thread other([&] {
+        while (other_device().counters.graphs == before && !done) std::this_thread::yield();
+        // The second prompt's graph cannot end before the cancel is known.
+        other_device().hold();
+        sd_cancel_generation(context.ctx.get());
+        other_device().release();
+    });
+    const std::vector<uint8_t> picture = context.picture();
+    done = true;
+    other.join();
+    EXPECT_TRUE(picture.empty());
+    EXPECT_STREQ(sd_last_error_code(), "E_CANCELLED");
+    expect_nothing_taken();
 }
 
 INSTANTIATE_TEST_SUITE_P(modes, Spread, testing::ValuesIn(kModes),
                          [](const auto & info) { return std::string(info.param.name); });
 
+struct Several {
+    const char *part, *backend;
+    std::vector<std::string> devices;
+};
+const std::vector<Several> kSeveral = {{"diffusion model", "cpu,diffusion=cpu&test", {"CPU", "TEST"}},
+                                       {"diffusion model", "cpu,diffusion=test&cpu", {"TEST", "CPU"}},
+                                       {"text encoder", "cpu,te=test&other", {"TEST", "OTHER"}},
+                                       {"text encoder", "cpu,te=cpu&other", {"CPU", "OTHER"}},
+                                       {"diffusion model", "test&other", {"TEST", "OTHER"}},
+                                       {"text encoder", "other&test,vae=cpu", {"OTHER", "TEST"}}};
+
 TEST(SpreadOver, the_cpu_and_text_encoders_too) {
-    for (const char * backend : {"cpu,diffusion=cpu&test", "cpu,diffusion=other&cpu&test",
-                                 "cpu,te=test&other", "test&other", "other&test,vae=cpu"}) {
+    for (const Several & several : kSeveral) {
+        Logged log;
+        Setting s;
+        s.backend = several.backend;
+        const std::vector<uint8_t> picture = Context(s).picture();
+        ASSERT_FALSE(picture.empty()) << several.backend << sd_last_error();
+        EXPECT_TRUE(picture == resident().none) << several.backend;
+        EXPECT_TRUE(log.spread(several.part, several.devices)) << several.backend;
+    }
+}
+
+// What comes again is made with adapters that are there in a generation only.
+TEST(SpreadOver, the_cpu_with_weights_elsewhere_and_adapters_again) {
+    for (const char * params : {"cpu", "disk", ""}) {
+        for (const lora_apply_mode_t mode : {LORA_APPLY_AT_RUNTIME, LORA_APPLY_IMMEDIATELY}) {
+            Setting s;
+            s.backend = "cpu,diffusion=cpu&test";
+            s.params = params;
+            s.keep = true;
+            s.lora_mode = mode;
+            Setting stay;
+            stay.lora_mode = mode;
+            const std::vector<uint8_t> expected = Context(stay).picture({{kAdapter, 1.0f}});
+            Context context(s);
+            for (int again = 0; again < 3; ++again) {
+                const std::vector<uint8_t> picture = context.picture({{kAdapter, 1.0f}});
+                ASSERT_FALSE(picture.empty()) << sd_last_error();
+                EXPECT_TRUE(picture == expected) << params << mode << again;
+            }
+            EXPECT_TRUE(context.picture() == resident().none) << params << mode;
+        }
+    }
+}
+
+TEST(SpreadOver, a_limit_for_one_of_them) {
+    for (const char * backend : {"cpu,diffusion=test&other", "cpu,diffusion=other&test"}) {
         Setting s;
         s.backend = backend;
-        const std::vector<uint8_t> picture = Context(s).picture();
-        ASSERT_FALSE(picture.empty()) << backend << sd_last_error();
-        EXPECT_TRUE(picture == resident().none) << backend;
+        s.keep = true;
+        s.stream = true;
+        s.max_vram = "test=" + gibibytes(0.6 * double(resident().most));
+        Context context(s);
+        for (int again = 0; again < 2; ++again)
+            EXPECT_TRUE(context.picture() == resident().none) << sd_last_error();
     }
 }
 

@@ -165,7 +165,8 @@ StreamRequest StagedModel::request_of(const Share & share, const std::vector<Hos
         const WorkMemory work = share.runner->memory_of(build(sizes[stage], stage, count, false).graph);
         if (work.own == SIZE_MAX)
             throw Error({"E_MEMORY", {}, {}, "the " + what_ + " cannot be run: " + ggml_reason(), {}});
-        return work.own;
+        // Before a step, what the CPU needs for a device counts, too.
+        return weights_.always_there() ? work.sum() : work.own;
     };
     request.most_slot = ggml_backend_buft_get_max_size(share.memory->type);
     request.budget = share.runner->room(share.memory->budget);
@@ -255,7 +256,9 @@ void StagedModel::plan(const HostValues & in, const std::atomic<bool> * cancel) 
         return;
     }
     for (Runner * runner : runners_) runner->release();
-    for (const Stage & s : stages_) weights_.place_nowhere({s.group});
+    std::vector<size_t> groups;
+    for (const Stage & s : stages_) groups.push_back(s.group);
+    weights_.place_nowhere(groups);
     const std::vector<HostValues> sizes = sizes_between(in);
     for (Share & share : shares_) {
         share.plan = decide(share, sizes);

@@ -46,7 +46,7 @@ class StagedModel {
 
     // Decides how values of these sizes are computed, says so, and takes the weights that stay. Runs with the
     // same or smaller ones use what was decided; a run that needs more decides anew. Throws Error: it cannot
-    // fit. Does nothing where weights are always there.
+    // fit. Where weights are always there, sizes do not matter and nothing is said or taken.
     void plan(const HostValues & in, const std::atomic<bool> * cancel);
 
     // Gives the devices' memory back. Weights come again when they are needed.

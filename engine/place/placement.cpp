@@ -95,6 +95,9 @@ class Reader {
         bool limited = false;
         for (ModulePlace & m : out_.modules) {
             for (DevicePlace & d : m.devices) {
+                if (m.devices.size() > 1 && devices_.is_cpu(d.device) && request_.max_ram > 0)
+                    refuse("--max-ram", "cannot be kept where the CPU is one of several devices of a part",
+                           "leave one of both out");
                 const auto own = by_device.find(d.device);
                 d.budget = budget_on(d.device, own != by_device.end() ? own->second : others);
                 limited = limited || d.budget;
@@ -125,7 +128,9 @@ class Reader {
             at = end + 1;
             const std::string plain = folded(name);
             if (plain.empty() || plain == "auto" || plain == "default" || plain == "disk")
-                refuse(kBackend, in_quotes(value, 60) + " has a " + in_quotes(name, 40) + " in it",
+                refuse(kBackend,
+                       in_quotes(value, 60) + " has " +
+                           (name.empty() ? "an empty name" : in_quotes(name, 40)) + " in it",
                        "between & stand names of devices");
             const int device = devices_.find(name);
             for (const DevicePlace & other : found) {

@@ -110,8 +110,7 @@ TEST(Placement, what_changes_nothing_is_said) {
 
 TEST(Placement, several_devices_are_named_one_by_one) {
     const auto names = [](const std::string & backend, Module m) {
-        const Placement p =
-            Placement::of({.backend = backend, .max_vram = "vulkan1=3", .max_ram = 5}, kTwoGpus);
+        const Placement p = Placement::of({.backend = backend, .max_vram = "vulkan1=3"}, kTwoGpus);
         std::vector<std::pair<int, uint64_t>> out;
         for (const DevicePlace & d : p[m].devices)
             out.emplace_back(d.device, d.budget ? d.budget->bytes >> 30 : 0);
@@ -133,6 +132,8 @@ TEST(Placement, several_devices_are_named_one_by_one) {
     for (const char * spec : {"auto&vulkan1", "vulkan0&", "&vulkan0", "vulkan0&&vulkan1", "vulkan0&default",
                               "vulkan0&disk", "te=&"})
         refused({.backend = spec}, "between & stand names of devices");
+    refused({.backend = "te=vulkan0&"}, "has an empty name in it");
+    refused({.backend = "vulkan0&cpu", .max_ram = 5}, "the CPU is one of several devices");
     refused({.backend = "vulkan0&cuda"}, "there is no device");
     refused({.params_backend = "cpu&vulkan0"}, "is several places");
     refused({.backend = "vulkan0&vulkan1", .params_backend = "te=vulkan0"},

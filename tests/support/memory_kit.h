@@ -21,6 +21,9 @@ inline ggml::test::TestDevice & add_device(const char * name) {
     ggml::test::TestDeviceOptions options;
     options.name = name;
     options.reference = false;
+    // As much as the CPU has, so that blocks are spread over both.
+    size_t total = 0;
+    ggml_backend_dev_memory(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU), &options.memory, &total);
     auto * made = new ggml::test::TestDevice(options);
     ggml_backend_device_register(made->device());
     return *made;
@@ -59,6 +62,18 @@ struct Logged {
                             this);
     }
     ~Logged() { sd_set_log_callback(nullptr, nullptr); }
+    // Whether the line about a part says that each of these devices has blocks.
+    bool spread(const std::string & part, const std::vector<std::string> & devices) const {
+        const auto names = [&](const std::string & line) {
+            return std::all_of(devices.begin(), devices.end(), [&](const std::string & device) {
+                const size_t at = line.find(" blocks on " + device);
+                return at != std::string::npos && line.substr(at - 2, 2) != " 0";
+            });
+        };
+        return std::any_of(lines.begin(), lines.end(), [&](const std::string & line) {
+            return line.find("the " + part + ": ") != std::string::npos && names(line);
+        });
+    }
     // Of the plans that were said of a device, the largest sum.
     size_t planned(const std::string & device = "TEST") const {
         size_t most = 0;
