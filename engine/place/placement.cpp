@@ -38,11 +38,13 @@ class Reader {
             m.devices = devices_of(value);
         });
         // It has no blocks. Of a default for all parts it takes the first device.
+        std::string of_vae;
         for (const SpecItem & item : parse_spec(request_.backend, kBackend)) {
-            if (item.value.find('&') != std::string::npos && !is_default_key(item.key) &&
-                find_module(item.key, kBackend) == int(Module::vae))
-                refuse(kBackend, "vae cannot be on several devices", "diffusion and te can");
+            if (!is_default_key(item.key) && find_module(item.key, kBackend) == int(Module::vae))
+                of_vae = item.value;
         }
+        if (of_vae.find('&') != std::string::npos)
+            refuse(kBackend, "vae cannot be on several devices", "diffusion and te can");
         out_.modules[size_t(Module::vae)].devices.resize(1);
     }
 

@@ -123,6 +123,7 @@ TEST(Placement, several_devices_are_named_one_by_one) {
     // Its pictures are not cut into blocks: the first of them for a default.
     EXPECT_EQ(names("vulkan1&vulkan0", Module::vae), (Places{{2, 3}}));
     EXPECT_EQ(names("vulkan0&vulkan1,te=vulkan1", Module::text), (Places{{2, 3}}));
+    EXPECT_EQ(names("vae=vulkan0&vulkan1,vae=vulkan1", Module::vae), (Places{{2, 3}})); // the last counts
     const auto refused = [](PlacementRequest request, const char * cause) {
         EXPECT_NE(refusal(request).find(cause), std::string::npos) << refusal(request);
     };
