@@ -17,9 +17,13 @@ uint64_t padded_bytes(ggml_backend_buffer_type_t type, const ggml_tensor * tenso
     return (ggml_backend_buft_get_alloc_size(type, tensor) + unit - 1) / unit * unit;
 }
 
-[[noreturn]] void refuse_size(uint64_t bytes) {
-    throw Error(
-        {"E_MEMORY", {}, {}, "the weights need " + size_text(bytes) + " of memory, which there is not", {}});
+[[noreturn]] void refuse_size(uint64_t bytes, ggml_backend_buffer_type_t type) {
+    throw Error({"E_MEMORY",
+                 {},
+                 {},
+                 "the weights need " + size_text(bytes) + " of the memory of " +
+                     ggml_backend_buft_name(type) + ", which has less",
+                 {}});
 }
 
 void put(ggml_backend_buffer_t buffer, const std::vector<ggml_tensor *> & tensors, uint64_t bytes) {
@@ -27,7 +31,8 @@ void put(ggml_backend_buffer_t buffer, const std::vector<ggml_tensor *> & tensor
     for (ggml_tensor * t : tensors) {
         t->data = nullptr;
         t->buffer = nullptr;
-        if (ggml_tallocr_alloc(&place, t) != GGML_STATUS_SUCCESS) refuse_size(bytes);
+        if (ggml_tallocr_alloc(&place, t) != GGML_STATUS_SUCCESS)
+            refuse_size(bytes, ggml_backend_buffer_get_type(buffer));
     }
 }
 
@@ -116,7 +121,7 @@ std::vector<ggml_backend_buffer_ptr> Weights::allocate(ggml_backend_buffer_type_
             bytes += more;
         }
         ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, bytes);
-        if (buffer == nullptr) refuse_size(all);
+        if (buffer == nullptr) refuse_size(all, type);
         buffers.emplace_back(buffer);
         ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
         put(buffer, {tensors.begin() + ptrdiff_t(first), tensors.begin() + ptrdiff_t(last)}, all);

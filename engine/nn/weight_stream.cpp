@@ -73,7 +73,8 @@ void WeightStream::take_slots(size_t slots) {
             throw Error({"E_MEMORY",
                          {},
                          {},
-                         "there is no memory for " + size_text(most) + " of weights that pass through it",
+                         std::string("the memory of ") + ggml_backend_buft_name(memory_) +
+                             " has no room for " + size_text(most) + " of weights that pass through it",
                          {}});
         }
         ggml_backend_buffer_set_usage(slot.buffer.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);

@@ -178,13 +178,23 @@ TEST_F(WeightStreams, a_file_that_became_shorter_is_an_error_where_it_is_waited_
     }
 }
 
-TEST_F(WeightStreams, what_does_not_fit_the_device_is_an_error) {
-    ggml::test::TestDeviceOptions small;
-    small.memory = 300000;
-    ggml::test::TestDevice device(small);
-    const auto w = weights(device.buffer_type(), WeightHome::host);
-    EXPECT_THROW(WeightStream(*w, segments(), 2, {}), Error);
-    EXPECT_EQ(device.counters.bytes_in_use, 0u);
+TEST_F(WeightStreams, what_does_not_fit_the_device_is_an_error_that_names_it) {
+    // Too small for what stays, and for what passes through.
+    for (const auto & [bytes, cause] : {std::pair(size_t(200000), "of the memory of SMALL, which has less"),
+                                        std::pair(size_t(300000), "the memory of SMALL has no room for ")}) {
+        ggml::test::TestDeviceOptions small;
+        small.name = "SMALL";
+        small.memory = bytes;
+        ggml::test::TestDevice device(small);
+        const auto w = weights(device.buffer_type(), WeightHome::host);
+        try {
+            WeightStream stream(*w, segments(), 2, {});
+            ADD_FAILURE() << bytes;
+        } catch (const Error & e) {
+            EXPECT_NE(std::string(e.what()).find(cause), std::string::npos) << e.what();
+        }
+        EXPECT_EQ(device.counters.bytes_in_use, 0u);
+    }
 }
 
 } // namespace
