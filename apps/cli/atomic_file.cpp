@@ -1,12 +1,16 @@
 #include "apps/cli/atomic_file.h"
 
+#include "apps/cli/interrupt.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace cli {
@@ -36,6 +40,7 @@ class Output {
         struct stat info = {};
         const bool exists = ::stat(target_.c_str(), &info) == 0;
         if (exists && S_ISDIR(info.st_mode)) return fail("is a folder");
+        if (exists && S_ISFIFO(info.st_mode)) return open_pipe();
         if (exists && !S_ISREG(info.st_mode)) {
             fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
             return fd_ >= 0 || fail_with("cannot be written", errno);
@@ -51,6 +56,13 @@ class Output {
         // Not every file system has permissions; the picture matters more.
         if (exists && ::fchmod(fd_, info.st_mode & 07777) != 0) errno = 0;
         return true;
+    }
+
+    // As far as that can be known without its reader seeing an end.
+    bool could_open() {
+        struct stat info = {};
+        if (::stat(target_.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return open();
+        return ::access(target_.c_str(), W_OK) == 0 || fail_with("cannot be written", errno);
     }
 
     bool write(const void * data, size_t bytes) {
@@ -87,6 +99,18 @@ class Output {
     }
     bool fail_with(const char * what, int code) {
         return fail(std::string(what) + ": " + std::strerror(code));
+    }
+
+    // Waits for somebody to read it, until a signal comes.
+    bool open_pipe() {
+        while ((fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0) {
+            if (errno != ENXIO) return fail_with("cannot be written", errno);
+            if (Interrupt::signal() != 0) return fail("is a pipe that nobody reads");
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        const int flags = ::fcntl(fd_, F_GETFL);
+        return (flags >= 0 && ::fcntl(fd_, F_SETFL, flags & ~O_NONBLOCK) == 0) ||
+               fail_with("cannot be written", errno);
     }
 
     // Distinct within this process; whoever uses it settles it with others.
@@ -150,7 +174,7 @@ bool write_file(const std::string & path, const void * data, size_t bytes, std::
 
 bool can_write_file(const std::string & path, std::string & error) {
     Output file(path);
-    return answer(file.open(), path, file, error);
+    return answer(file.could_open(), path, file, error);
 }
 
 } // namespace cli

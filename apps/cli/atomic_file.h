@@ -8,8 +8,8 @@
 namespace cli {
 
 // A link is followed, permissions of a file that is replaced are kept, devices and pipes are written
-// directly. On the disk when this returns true. False with "FILE: cause" in `error`; then nothing has
-// changed.
+// directly; a pipe waits for somebody to read it, until a signal comes. On the disk when this returns true.
+// False with "FILE: cause" in `error`; then nothing has changed.
 bool write_file(const std::string & path, const void * data, size_t bytes, std::string & error);
 
 // Whether that could begin now. Leaves nothing behind but the folders.

@@ -73,7 +73,8 @@ int fail(const std::string & error) {
 
 // The exit status of a generation that was tried.
 int status_of(const Job & job, bool made) {
-    if (made) return job.failed == 0 ? 0 : 1;
+    if (made && job.failed == 0) return 0;
+    if (made) return Interrupt::signal() != 0 ? Interrupt::exit_status() : 1;
     const std::string error = sd_last_error();
     if (Interrupt::signal() == 0) return fail(error);
     print_error("interrupted; " + std::to_string(job.saved) + " of " + std::to_string(job.pictures) +

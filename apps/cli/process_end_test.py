@@ -2,6 +2,7 @@
 """process_end_test.py SD_CLI WORK MAKE_TINY_MODEL: how sd-cli ends when it is told to or has no memory, and what it
 draws on a terminal.
 """
+import contextlib
 import fcntl
 import os
 import pty
@@ -11,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import time
 import unittest
 
@@ -18,6 +20,16 @@ from process_kit import MODEL, PROGRAM, SMALL, WORK, listen_to_signals, main, pa
 
 MIB = 1 << 20
 PICTURE = ["-p", "x", "-W", "256", "-H", "256", "--steps", "1", "--cfg-scale", "1", "-t", "2", "-o", "little.png"]
+
+
+@contextlib.contextmanager
+def killed_late(process):
+    timer = threading.Timer(120, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Signals(unittest.TestCase):
@@ -62,6 +74,29 @@ class Signals(unittest.TestCase):
             self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))
             self.assertNotIn("interrupted", told)
         self.assertFalse(os.path.exists(path("never.png")))
+
+    def test_a_pipe_gets_the_picture_whole(self):
+        pipe = path("read.png")
+        if not os.path.lexists(pipe):
+            os.mkfifo(pipe)
+        with subprocess.Popen([PROGRAM, *SMALL, "-o", "read.png"], cwd=WORK) as process, killed_late(process):
+            with open(pipe, "rb") as reader:
+                picture = reader.read()
+            self.assertEqual(process.wait(), 0)
+        self.assertTrue(picture.startswith(b"\x89PNG") and picture.endswith(b"IEND\xaeB`\x82"), picture[:40])
+
+    def test_a_pipe_that_nobody_reads_is_left(self):
+        if not os.path.lexists(path("unread.png")):
+            os.mkfifo(path("unread.png"))
+        with subprocess.Popen([PROGRAM, *SMALL, "-o", "unread.png"], cwd=WORK, stderr=subprocess.PIPE,
+                              preexec_fn=listen_to_signals) as process, killed_late(process):
+            for line in process.stderr:
+                if line.startswith(b"decoding: done"):
+                    break
+            process.send_signal(signal.SIGINT)
+            told = process.communicate()[1].decode()
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, told)
+        self.assertIn("unread.png: is a pipe that nobody reads\n", told)
 
     def test_the_second_one_leaves_nothing_of_a_trace(self):
         nameless = os.open(WORK, os.O_TMPFILE | os.O_WRONLY)  # fails where the file system has no such files
