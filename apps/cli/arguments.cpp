@@ -322,8 +322,8 @@ bool parse(int argc, char ** argv, Arguments & a, int & exit_status) {
         // Of one mode, when it is named beside --help.
         const bool named = app.count("--mode") > 0 && modes().contains(mode);
         exit_status = print_result(named ? help_text(app, modes().at(mode)) : help_text(app)) ? 0 : 1;
-    } catch (const CLI::Success & success) {
-        exit_status = app.exit(success);
+    } catch (const CLI::CallForVersion & version) {
+        exit_status = print_result(version.what() + std::string("\n")) ? 0 : 1;
     } catch (const CLI::ParseError & error) {
         refuse(message_of(error));
     }

@@ -185,6 +185,10 @@ class Answers(unittest.TestCase):
         for group in [b"Model files:", b"The picture:", b"Sampling:", b"Output:"]:
             self.assertIn(group, done.stdout)
         self.assertRegex(run("--version").stdout.decode(), r"^sd-cli \d+\.\d+\.\d+\n$")
+        for option in ("--help", "--version"):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, option], stdout=full, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), option)
 
     def test_help_of_a_mode_has_its_options(self):
         for mode, some, none in [("quantize", ["--format FORMAT", "--output FILE", "--threads N"], ["--prompt", "--json"]),
