@@ -63,9 +63,12 @@ StreamPlan longest_runs(const StreamRequest & r) {
     const size_t n = r.weights.size();
     StreamPlan plan;
     plan.slots = 1;
+    // What every plan takes: no run may grow into that.
+    plan.slot = *std::max_element(r.weights.begin(), r.weights.end());
+    for (size_t i = 0; i < n; ++i) plan.work = std::max(plan.work, r.work(i, 1));
     for (size_t first = 0; first < n;) {
         size_t count = 1;
-        uint64_t weights = r.weights[first], work = r.work(first, 1);
+        uint64_t weights = r.weights[first], work = 0;
         while (first + count < n && !begins(r, first + count)) {
             const uint64_t longer = weights + r.weights[first + count];
             if (longer > std::min(r.budget, r.most_slot)) break;

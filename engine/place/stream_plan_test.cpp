@@ -75,6 +75,31 @@ TEST(StreamPlan, without_streaming_the_longest_runs_pass_through_one_slot) {
     EXPECT_EQ(plan.segments.size(), 4u);
 }
 
+// What fits stage by stage is never refused for the sake of longer runs.
+TEST(StreamPlan, runs_leave_room_for_the_largest_weights_and_the_most_work) {
+    uint64_t state = 1;
+    const auto random = [&](uint64_t most) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return 1 + (state >> 33) % most;
+    };
+    for (int i = 0; i < 20000; ++i) {
+        StreamRequest r;
+        std::vector<uint64_t> work;
+        for (uint64_t n = 1 + random(7); n > 0; --n) {
+            r.weights.push_back(random(6));
+            work.push_back(random(4));
+        }
+        r.work = [&](size_t first, size_t count) {
+            return *std::max_element(work.begin() + ptrdiff_t(first),
+                                     work.begin() + ptrdiff_t(first + count));
+        };
+        const uint64_t least = *std::max_element(r.weights.begin(), r.weights.end()) + r.work(0, work.size());
+        r.budget = random(24);
+        const StreamPlan plan = plan_stream(r);
+        EXPECT_LE(plan.peak(), std::max(r.budget, least));
+    }
+}
+
 TEST(StreamPlan, what_cannot_fit_tells_how_much_is_needed) {
     for (const bool streams : {false, true}) EXPECT_EQ(plan_stream(request(99, streams)).peak(), 140u);
 }
