@@ -24,6 +24,15 @@ TEST(LayerSplit, what_is_no_block_is_in_the_share_of_the_first_device) {
     EXPECT_EQ(split_layers(Numbers(4, 10), 1000, {1, 1}), (Devices{1, 1, 1, 1}));
 }
 
+TEST(LayerSplit, what_the_first_device_has_too_much_is_not_taken_from_the_next_one) {
+    EXPECT_EQ(split_layers(Numbers(4, 10), 1000, {1, 1, 1}), (Devices{1, 1, 2, 2}));
+    EXPECT_EQ(split_layers(Numbers(4, 10), 1000, {0, 0, 0}), (Devices{1, 1, 2, 2}));
+    EXPECT_EQ(split_layers(Numbers(6, 1000), 6000, {1000, 4000, 4000}), (Devices{1, 1, 1, 2, 2, 2}));
+    const Devices devices = split_layers(Numbers(28, 440), 1100, {100, 1000, 12000});
+    EXPECT_EQ(std::count(devices.begin(), devices.end(), 1u), 2);
+    EXPECT_EQ(split_layers(Numbers(2, 10), 1000, {5, 0}), (Devices{0, 0}));
+}
+
 TEST(LayerSplit, a_device_without_room_gets_nothing) {
     EXPECT_EQ(split_layers(Numbers(3, 10), 0, {0, 5}), (Devices{1, 1, 1}));
     EXPECT_EQ(split_layers(Numbers(3, 10), 0, {5, 0}), (Devices{0, 0, 0}));
