@@ -89,13 +89,20 @@ void Weights::load(const ParallelOptions & given) {
     uint64_t done = 0, total = 0;
     check_scales(given);
     place_mapped();
+    std::vector<LoadJob> jobs;
     for (size_t m = 0; m < options_.memory.size(); ++m) {
-        for (ggml_backend_buffer_ptr & buffer : place(groups_in(m))) buffers_.push_back(std::move(buffer));
+        for (LoadJob & job : place_for_good(m)) jobs.push_back(std::move(job));
         total += bytes_allocated(m);
     }
-    std::vector<LoadJob> jobs;
-    for (const Group & group : groups_) jobs.insert(jobs.end(), group.jobs.begin(), group.jobs.end());
     if (!jobs.empty()) load_tensors(table_.checkpoint(), jobs, counted(given, done, total));
+}
+
+std::vector<LoadJob> Weights::place_for_good(size_t memory) {
+    const std::vector<size_t> groups = groups_in(memory);
+    for (ggml_backend_buffer_ptr & buffer : place(groups)) buffers_.push_back(std::move(buffer));
+    std::vector<LoadJob> jobs;
+    for (const size_t g : groups) jobs.insert(jobs.end(), groups_[g].jobs.begin(), groups_[g].jobs.end());
+    return jobs;
 }
 
 void Weights::prepare(const ParallelOptions & given) {
@@ -106,6 +113,13 @@ void Weights::prepare(const ParallelOptions & given) {
         if (memory(group).home != WeightHome::host) continue;
         for (const LoadJob & job : group.jobs) total += lies_in_file(job) ? 0 : ggml_nbytes(job.tensor);
     }
+    std::vector<LoadJob> jobs;
+    for (size_t m = 0; m < options_.memory.size(); ++m) {
+        if (!always_there(m)) continue;
+        for (LoadJob & job : place_for_good(m)) jobs.push_back(std::move(job));
+        total += bytes_allocated(m);
+    }
+    if (!jobs.empty()) load_tensors(table_.checkpoint(), jobs, counted(given, done, total));
     for (size_t m = 0; m < options_.memory.size(); ++m) {
         if (options_.memory[m].home == WeightHome::host) copy_to_host(m, counted(given, done, total));
     }

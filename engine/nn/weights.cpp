@@ -41,11 +41,6 @@ Weights::Weights(const ModelTable & table, Options options)
         if (host && m.home == WeightHome::host) m.home = WeightHome::device;
         if (!host && m.home == WeightHome::device && m.budget) m.home = WeightHome::host;
     }
-    if (always_there()) return;
-    // Groups come and go: nothing that had to be read is to be read again each time.
-    for (WeightMemory & m : options_.memory) {
-        if (!ggml_backend_buft_is_host(m.type) && m.home == WeightHome::device) m.home = WeightHome::host;
-    }
 }
 
 bool Weights::always_there() const {

@@ -58,9 +58,10 @@ class Weights {
 
     const ModelTable & table() const { return table_; }
     const Options & options() const { return options_; }
-    // Loaded once by `load`, where they are used, for as long as this lives. Otherwise somebody brings groups
-    // in and out.
-    bool always_there() const;
+    // Loaded once, where they are used, for as long as this lives. Otherwise somebody brings groups in and
+    // out.
+    bool always_there(size_t memory) const { return options_.memory[memory].always_there(); }
+    bool always_there() const; // in all memory
 
     // Tensors described from now on come into memory, and leave it, together. A block can be on another
     // device than what is not one.
@@ -91,8 +92,8 @@ class Weights {
     // Once, after that. Throws Error.
     void load(const ParallelOptions & options = {});
 
-    // Instead of `load`: makes everything ready for groups to come. Weights whose home is system memory are
-    // read. Afterwards distinct groups may be handled by distinct threads.
+    // Instead of `load`: loads what is always there and makes the rest ready for groups to come. Weights
+    // whose home is system memory are read. Afterwards distinct groups may be handled by distinct threads.
     void prepare(const ParallelOptions & options = {});
     // What is there after loading or preparing: bytes of memory, and bytes that are used from mapped files.
     uint64_t bytes_allocated(size_t memory) const;
@@ -150,6 +151,7 @@ class Weights {
     static std::vector<ggml_backend_buffer_ptr> allocate(ggml_backend_buffer_type_t type,
                                                          const std::vector<ggml_tensor *> & tensors);
     std::vector<size_t> groups_in(size_t memory) const;
+    std::vector<LoadJob> place_for_good(size_t memory);
     void choose_mapped();
     void place_mapped();
     const MappedFile & mapped_file(const TensorInfo & info);

@@ -181,8 +181,7 @@ void Engine::end_phase(Module module) {
     for (Runner * r : runners(module)) r->release();
     // What is read again for each use is made with adapters that are known during a generation only.
     const ModulePlace & place = placement_[module];
-    const bool again = place.home == WeightHome::disk || place.limited() ||
-                       (place.devices.size() > 1 && !place.stays()); // the CPU's, if it is one of them
+    const bool again = place.home == WeightHome::disk || place.limited();
     const bool keep = options_.keep_loaded && !(again && !adapters_.empty());
     switch (module) {
     case Module::text:

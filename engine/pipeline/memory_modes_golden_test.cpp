@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(modes, MemoryModes, testing::ValuesIn(kModes),
 
 TEST(MemoryLimits, quantized_models_stream_too) {
     Setting stay;
-    stay.diffusion = "tiny-dit-int8.safetensors";
+    stay.diffusion = model("tiny-dit-int8.safetensors");
     const Resident expected = make_resident(stay);
     Setting s = setting_of({"stream", "cpu", 0.7, true}, expected.most);
     s.diffusion = stay.diffusion;

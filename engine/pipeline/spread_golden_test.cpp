@@ -3,6 +3,7 @@
 #include "tests/support/memory_kit.h"
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 namespace sd::memory_test {
@@ -77,6 +78,36 @@ TEST_P(Spread, a_cancel_gives_everything_back) {
 INSTANTIATE_TEST_SUITE_P(modes, Spread, testing::ValuesIn(kModes),
                          [](const auto & info) { return std::string(info.param.name); });
 
+// Its blocks are all it has: each device has four of eight, more than its limit.
+TEST(SpreadOver, weights_pass_through_each_device) {
+    const Resident text = make_resident({.backend = "cpu,te=test"});
+    for (const Mode & mode : kModes) {
+        if (mode.share == 0) continue;
+        const std::string limit = gibibytes(0.6 * mode.share * double(text.most));
+        for (const bool keep : {false, true}) {
+            Setting s = setting_of(mode);
+            s.backend = "cpu,te=test&other";
+            s.max_vram = limit;
+            s.keep = keep;
+            Context context(s);
+            for (const float strength : {-1.0f, 1.0f}) {
+                Logged log;
+                device().counters.most_bytes = other_device().counters.most_bytes = 0;
+                const std::vector<uint8_t> picture =
+                    strength < 0 ? context.picture() : context.picture({{kAdapter, strength}});
+                ASSERT_FALSE(picture.empty()) << mode.name << sd_last_error();
+                EXPECT_TRUE(picture == (strength < 0 ? text.none : text.with)) << mode.name;
+                EXPECT_EQ(device().counters.most_bytes, log.planned()) << mode.name;
+                EXPECT_EQ(other_device().counters.most_bytes, log.planned("OTHER")) << mode.name;
+                EXPECT_TRUE(log.passes("TEST") && log.passes("OTHER"))
+                    << mode.name << testing::PrintToString(log.lines);
+            }
+        }
+        EXPECT_EQ(device().counters.bytes_in_use + other_device().counters.bytes_in_use, 0u);
+    }
+    EXPECT_EQ(device().counters.failures + other_device().counters.failures, 0);
+}
+
 struct Several {
     const char *part, *backend;
     std::vector<std::string> devices;
@@ -84,7 +115,7 @@ struct Several {
 // What is no block of this diffusion model is half of it: the first device's share.
 const std::vector<Several> kSeveral = {{"diffusion model", "cpu,diffusion=cpu&test", {"TEST"}},
                                        {"diffusion model", "cpu,diffusion=test&cpu", {"CPU"}},
-                                       {"diffusion model", "cpu,diffusion=test&other&cpu", {"CPU"}},
+                                       {"diffusion model", "cpu,diffusion=test&other&cpu", {"OTHER", "CPU"}},
                                        {"text encoder", "cpu,te=test&other", {"TEST", "OTHER"}},
                                        {"text encoder", "cpu,te=cpu&other", {"CPU", "OTHER"}},
                                        {"diffusion model", "test&other", {"OTHER"}},
@@ -126,17 +157,26 @@ TEST(SpreadOver, the_cpu_with_weights_elsewhere_and_adapters_again) {
     }
 }
 
-TEST(SpreadOver, a_limit_for_one_of_them) {
-    for (const char * backend : {"cpu,diffusion=test&other", "cpu,diffusion=other&test"}) {
+// Of what stays in system memory, because it computes or waits there, the file is not asked again.
+TEST(SpreadOver, a_kept_part_is_read_once) {
+    const std::filesystem::path copy = std::filesystem::path(testing::TempDir()) / "spread-dit.safetensors";
+    for (const char * backend :
+         {"cpu,diffusion=test&cpu", "cpu,diffusion=test&other", "cpu,diffusion=other&test"}) {
+        std::filesystem::copy_file(model("tiny-dit-bf16.safetensors"), copy,
+                                   std::filesystem::copy_options::overwrite_existing);
         Setting s;
+        s.diffusion = copy.string();
         s.backend = backend;
-        s.keep = true;
-        s.stream = true;
         s.max_vram = "test=" + gibibytes(0.6 * double(resident().most));
+        s.stream = true;
+        s.mmap = false;
+        s.keep = true;
         Context context(s);
-        for (int again = 0; again < 2; ++again)
-            EXPECT_TRUE(context.picture() == resident().none) << sd_last_error();
+        EXPECT_TRUE(context.picture() == resident().none) << backend << sd_last_error();
+        std::filesystem::resize_file(copy, 0);
+        EXPECT_TRUE(context.picture() == resident().none) << backend << sd_last_error();
     }
+    std::filesystem::remove(copy);
 }
 
 TEST(SpreadOver, devices_with_less_memory_get_fewer_blocks_and_the_line_says_so) {

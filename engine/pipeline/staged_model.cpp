@@ -170,13 +170,18 @@ StreamRequest StagedModel::request_of(const Share & share, const std::vector<Hos
     };
     request.most_slot = ggml_backend_buft_get_max_size(share.memory->type);
     request.budget = share.runner->room(share.memory->budget);
+    // They are not taken from what is free now.
+    if (share.memory->always_there())
+        request.budget +=
+            std::min(UINT64_MAX - request.budget,
+                     std::accumulate(request.weights.begin(), request.weights.end(), uint64_t(0)));
     request.streams = share.memory->budget && share.memory->budget->streams;
     return request;
 }
 
 StreamPlan StagedModel::decide(const Share & share, const std::vector<HostValues> & sizes) const {
     const StreamRequest request = request_of(share, sizes);
-    StreamPlan plan = plan_stream(request);
+    StreamPlan plan = share.memory->always_there() ? plan_resident(request) : plan_stream(request);
     if (plan.peak() <= request.budget) return plan;
     const std::string where = runners_.size() > 1 ? " of " + share.runner->device_name() : "";
     throw Error({"E_MEMORY",
@@ -257,14 +262,18 @@ void StagedModel::plan(const HostValues & in, const std::atomic<bool> * cancel) 
     }
     for (Runner * runner : runners_) runner->release();
     std::vector<size_t> groups;
-    for (const Stage & s : stages_) groups.push_back(s.group);
+    for (const Stage & s : stages_) {
+        if (!weights_.always_there(weights_.memory_of(s.group))) groups.push_back(s.group);
+    }
     weights_.place_nowhere(groups);
     const std::vector<HostValues> sizes = sizes_between(in);
     for (Share & share : shares_) {
         share.plan = decide(share, sizes);
         say(share);
     }
-    for (Share & share : shares_) fetch(share, cancel);
+    for (Share & share : shares_) {
+        if (!share.memory->always_there()) fetch(share, cancel);
+    }
     follow_plans();
     planned_bytes_ = bytes;
 }

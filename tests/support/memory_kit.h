@@ -52,7 +52,7 @@ struct Setting {
     std::string backend = "cpu,diffusion=test", params, max_vram;
     bool stream = false, keep = false, mmap = true;
     lora_apply_mode_t lora_mode = LORA_APPLY_AT_RUNTIME;
-    const char * diffusion = "tiny-dit-bf16.safetensors";
+    std::string diffusion = model("tiny-dit-bf16.safetensors");
 };
 
 struct Logged {
@@ -74,6 +74,13 @@ struct Logged {
             return line.find("the " + part + ": ") != std::string::npos && names(line);
         });
     }
+    // Whether a device's line says that weights come and go.
+    bool passes(const std::string & device) const {
+        return std::any_of(lines.begin(), lines.end(), [&](const std::string & line) {
+            return line.find(" on " + device + ": ") != std::string::npos &&
+                   line.find(" pass through ") != std::string::npos;
+        });
+    }
     // Of the plans that were said of a device, the largest sum.
     size_t planned(const std::string & device = "TEST") const {
         size_t most = 0;
@@ -92,7 +99,7 @@ class Context {
     explicit Context(const Setting & s) {
         device();
         other_device();
-        const std::string dit = model(s.diffusion), llm = model("tiny-llm-f16.gguf"),
+        const std::string dit = s.diffusion, llm = model("tiny-llm-f16.gguf"),
                           vae = model("wan21-vae-dim32-bf16.safetensors");
         sd_ctx_params_t p;
         sd_ctx_params_init(&p);
