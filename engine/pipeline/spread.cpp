@@ -29,9 +29,9 @@ void spread_blocks(Weights & weights, const std::vector<Runner *> & runners, con
                 runners[i]->device_name();
     }
     log_info(line);
-    // The first has the rest all the same.
-    for (size_t i = 1; i < runners.size(); ++i) {
-        if (weights.blocks_in(i) == 0)
+    // The first may have what is no block.
+    for (size_t i = 0; i < runners.size(); ++i) {
+        if (weights.blocks_in(i) == 0 && (i > 0 || weights.bytes_allocated(i) + weights.bytes_mapped(i) == 0))
             log_warn("the " + what + ": " + runners[i]->device_name() + " gets none of the blocks");
     }
 }
