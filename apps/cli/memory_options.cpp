@@ -17,6 +17,8 @@ void list(CLI::App & app, const char * flags, std::string & value, const char * 
 
 void put_first(std::string & list, const char * item) { list = list.empty() ? item : item + ("," + list); }
 
+constexpr uint64_t kLeastRam = 1000000; // the program itself has more
+
 } // namespace
 
 void add_memory_options(CLI::App & app, MemoryArguments & m) {
@@ -39,6 +41,9 @@ void add_memory_options(CLI::App & app, MemoryArguments & m) {
     const auto take = [&m](const std::string & given) {
         if (!parse_size(given, m.max_ram))
             throw CLI::ValidationError("--max-ram: " + quoted(given) + " is no size: 6GiB, 800MB, or bytes");
+        if (m.max_ram > 0 && m.max_ram < kLeastRam)
+            throw CLI::ValidationError("--max-ram: " + quoted(given) + " is " + std::to_string(m.max_ram) +
+                                       " bytes; a size is 6GiB or 800MB");
     };
     app.add_option_function<std::string>(
            "--max-ram", take, "memory the program may take: weights pass through it from their files")

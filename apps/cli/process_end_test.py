@@ -178,6 +178,33 @@ class LittleMemory(unittest.TestCase):
         for m in range(least, least + 240, 24):
             self.ended_in_order(m, model + PICTURE + ["-i", "init.png", "--strength", "1"])
 
+    @staticmethod
+    def within(limit, *more):
+        """Its exit status, its errors, and the most memory it had, in MiB."""
+        with subprocess.Popen([PROGRAM, *MODEL, "-p", "x", "-W", "256", "-H", "256", "--steps", "1", "-t", "2",
+                               "--disable-image-metadata", *more, "--max-ram", "%dMiB" % limit],
+                              cwd=WORK, stderr=subprocess.PIPE) as process, killed_late(process):
+            told = process.stderr.read().decode()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, told, usage.ru_maxrss / 1024
+
+    def test_max_ram_is_kept_or_refused_with_a_limit_that_would_do(self):
+        self.least()
+        limit = 1
+        for _ in range(8):
+            status, told, most = self.within(limit, "-b", "4", "-o", "batch_%d.png")
+            if status == 0:
+                break
+            would_do = re.search(r"error: .* needs at least .*: a limit of (\d+) MiB would do here", told)
+            self.assertIsNotNone(would_do, told)
+            self.assertGreater(int(would_do[1]), limit, told)
+            limit = int(would_do[1])
+        self.assertEqual(status, 0, told)
+        self.assertLessEqual(most, limit)
+        self.assertEqual(told.count("it is done in tiles"), 1)
+        self.assertEqual(told.count("\nsaved "), 4)
+
 
 if __name__ == "__main__":
     main()

@@ -94,6 +94,7 @@ class Refusals(unittest.TestCase):
                 (["--split-mode", "row"], "--split-mode: row needs memory whose rows lie on several devices"),
                 (["--max-vram", "much"], '--max-vram: "much" is no number of GiB'),
                 (["--max-ram", "much"], '--max-ram: "much" is no size'),
+                (["--max-ram", "6"], '--max-ram: "6" is 6 bytes; a size is 6GiB or 800MB'),
                 (["--max-ram", "1MB"], r"the text encoder needs at least .* it may take 0 bytes"),
                 (["--max-ram", "1GiB", "--explain", "e.txt"], "e.txt: a step whose weights come and go")]:
             with self.subTest(options):

@@ -3,10 +3,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <string>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#    include <malloc.h>
+#endif
 
 namespace sd {
 namespace {
@@ -66,6 +71,12 @@ uint64_t resident_memory() {
     std::ifstream file("/proc/self/statm");
     uint64_t all = 0, resident = 0;
     return file >> all >> resident ? resident * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+void give_back_freed_memory() {
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
 }
 
 } // namespace sd

@@ -12,4 +12,7 @@ uint64_t available_memory();
 // Bytes of this process in memory, pages of mapped files that it has touched included; 0 when nobody says.
 uint64_t resident_memory();
 
+// Gives the system back what the C library keeps of memory that was freed, where it can.
+void give_back_freed_memory();
+
 } // namespace sd

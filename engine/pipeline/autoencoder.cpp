@@ -63,16 +63,24 @@ Autoencoder::Piece Autoencoder::build(int64_t h, int64_t w) const {
     return piece;
 }
 
-uint64_t Autoencoder::memory_of(int64_t h, int64_t w) { return runner_.memory_of(build(h, w).graph).sum(); }
+TiledAxis Autoencoder::axis(int64_t size, int tile, float relative, const TilingRequest & tiling) const {
+    if (!tiling.enabled) return {size, size, 0, {{0, 0}}};
+    const float factor = part_ == WanVae::Part::decoder ? 1.0f : 2.0f;
+    return tile_axis(size, tile, relative, tiling.overlap, factor);
+}
+
+uint64_t Autoencoder::memory_of(int64_t h, int64_t w, const TilingRequest & t) {
+    const int64_t th = axis(h, t.tile_y, t.relative_y, t).tile, tw = axis(w, t.tile_x, t.relative_x, t).tile;
+    const WorkMemory work = runner_.memory_of(build(th, tw).graph);
+    if (!runner_.on_cpu()) return work.sum();
+    constexpr uint64_t image = uint64_t(kColors) * kScale * kScale, values = kLatent + image;
+    return work.sum() + weights_.bytes_mapped(0) + values * sizeof(float) * uint64_t(h * w + th * tw);
+}
 
 std::vector<float> Autoencoder::run(const std::vector<float> & from, int64_t h, int64_t w, const Run & run) {
     const bool decoding = part_ == WanVae::Part::decoder;
-    const float factor = decoding ? 1.0f : 2.0f;
     const TilingRequest & t = run.tiling;
-    const TiledAxis rows =
-        t.enabled ? tile_axis(h, t.tile_y, t.relative_y, t.overlap, factor) : TiledAxis{h, h, 0, {{0, 0}}};
-    const TiledAxis columns =
-        t.enabled ? tile_axis(w, t.tile_x, t.relative_x, t.overlap, factor) : TiledAxis{w, w, 0, {{0, 0}}};
+    const TiledAxis rows = axis(h, t.tile_y, t.relative_y, t), columns = axis(w, t.tile_x, t.relative_x, t);
     const int64_t in = decoding ? 1 : kScale, out = decoding ? kScale : 1;
     const int64_t in_channels = decoding ? kLatent : kColors, out_channels = decoding ? kColors : kLatent;
 

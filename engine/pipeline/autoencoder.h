@@ -33,8 +33,9 @@ class Autoencoder {
 
     bool always_there() const { return weights_.always_there(); }
 
-    // Working memory for a latent of this size in one piece, without taking it.
-    uint64_t memory_of(int64_t h, int64_t w);
+    // What a run of this size would take, without taking it: working memory, pages of the file, and on the
+    // CPU what goes in and comes out.
+    uint64_t memory_of(int64_t h, int64_t w, const TilingRequest & tiling);
 
   private:
     struct Shape {
@@ -45,6 +46,8 @@ class Autoencoder {
         Graph graph;
         ggml_tensor *in, *out;
     };
+    // How an axis of a latent is cut.
+    TiledAxis axis(int64_t size, int tile, float relative, const TilingRequest & tiling) const;
     Piece build(int64_t h, int64_t w) const;
     // All of `from` through the graph, in tiles of the latent size.
     std::vector<float> run(const std::vector<float> & from, int64_t h, int64_t w, const Run & run);

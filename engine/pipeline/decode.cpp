@@ -33,18 +33,40 @@ Picture picture_of(const std::vector<float> & image, int64_t rows, int64_t colum
 
 } // namespace
 
-TilingRequest Engine::decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae) {
-    TilingRequest tiling = request.tiling;
-    if (tiling.enabled) return tiling;
-    const uint64_t needed = vae.memory_of(plan.latent_height, plan.latent_width),
-                   there = runner(Module::vae).room(placement_[Module::vae].devices.front().budget);
-    if (needed <= there) return tiling;
-    if (!told_of_tiles_)
-        log_warn("decoding in one piece would take " + size_text(needed) + " and there are " +
-                 size_text(there) + ": it is done in tiles");
-    told_of_tiles_ = true;
-    tiling.enabled = true;
-    return tiling;
+TilingRequest Engine::tiles_that_fit(const TilingRequest & asked, const Plan & plan, Autoencoder & vae,
+                                     const char * doing) {
+    const Runner & runner = *runners(Module::vae).front();
+    const std::optional<MemoryBudget> & budget = placement_[Module::vae].devices.front().budget;
+    const auto needs = [&](const TilingRequest & t) {
+        return vae.memory_of(plan.latent_height, plan.latent_width, t);
+    };
+    const uint64_t needed = needs(asked), there = runner.room(budget);
+    if (needed <= there) return asked;
+    TilingRequest tiles = asked;
+    uint64_t least = needed;
+    const bool any_size = !asked.enabled && asked.tile_x == 0 && asked.tile_y == 0 && asked.relative_x == 0 &&
+                          asked.relative_y == 0;
+    for (const int size : {32, 24, 16, 12, 8}) {
+        if (asked.enabled) break;
+        tiles.enabled = true;
+        if (any_size) tiles.tile_x = tiles.tile_y = size;
+        least = needs(tiles);
+        if (least <= there) {
+            log_warn(std::string(doing) + " in one piece would take " + size_text(needed) +
+                     " and there are " + size_text(there) + ": it is done in tiles" +
+                     (size < 32 && any_size
+                          ? " of " + std::to_string(size * kScale) + " pixels, which may show"
+                          : ""));
+            return tiles;
+        }
+        if (!any_size) break;
+    }
+    throw Error({"E_MEMORY",
+                 {},
+                 {},
+                 std::string(doing) + " needs at least " + size_text(least) + " of memory; it may take " +
+                     size_text(there),
+                 runner.advice(budget, least, there)});
 }
 
 std::vector<float> Engine::encode_image(const Request & request, const Plan & plan,
@@ -68,7 +90,7 @@ std::vector<float> Engine::encode_image(const Request & request, const Plan & pl
                                                  loading());
     }
     Autoencoder::Run run;
-    run.tiling = request.tiling;
+    run.tiling = tiles_that_fit(request.tiling, plan, *encoder_, "encoding the picture");
     run.cancel = &cancel_;
     std::vector<float> latent = encoder_->encode(image, plan.latent_height, plan.latent_width, run);
     end_phase(Module::vae);
@@ -83,7 +105,9 @@ void Engine::decode(const Request & request, const Plan & plan, int index, const
                                                  loading());
     }
     Autoencoder::Run run;
-    run.tiling = decode_tiling(request, plan, *decoder_);
+    // The same for all pictures of a batch.
+    if (!decoding_) decoding_ = tiles_that_fit(request.tiling, plan, *decoder_, "decoding");
+    run.tiling = *decoding_;
     run.cancel = &cancel_;
     run.progress = [&](int done, int tiles) {
         const bool go_on =

@@ -1,6 +1,7 @@
 #include "pipeline/diffusion.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "models/krea2/tokens.h"
 #include "pipeline/spread.h"
 
@@ -31,6 +32,13 @@ Diffusion::Diffusion(const ModelTable & table, const std::vector<Runner *> & run
         weights_.load(loading);
     else
         weights_.prepare(loading);
+}
+
+void Diffusion::pause() {
+    if (always_there()) return;
+    text_.rest();
+    steps_.pause();
+    give_back_freed_memory();
 }
 
 void Diffusion::rest() {

@@ -38,7 +38,9 @@ class Diffusion {
     // Gets ready for steps of this size, where weights are not always there.
     void plan_steps(int64_t text_tokens, int64_t height, int64_t width, const std::atomic<bool> * cancel);
 
-    // Where weights are not always there: gives the device's memory back until they are needed again.
+    // Where weights are not always there: gives the device's memory back until they are needed again, as they
+    // were planned or, after `rest`, as it is decided then.
+    void pause();
     void rest();
 
     // Working memory of a step, without taking it. Only where weights are always there, as the next one.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "models/krea2/config.h"
 #include "models/qwen3_vl/config.h"
 #include "models/wan_vae/config.h"
@@ -199,12 +200,13 @@ void Engine::end_phase(Module module) {
         }
         break;
     }
+    if (place.limited()) give_back_freed_memory();
 }
 
 void Engine::generate(const Request & request, const Callbacks & callbacks) {
     const std::lock_guard lock(mutex_);
     cancel_ = false;
-    told_of_tiles_ = false;
+    decoding_.reset();
     Watch watch(!request.dump.empty());
     const Plan plan = Plan::of(request);
     watch.floats("sigmas", {int64_t(plan.sigmas.size())}, plan.sigmas);

@@ -83,7 +83,10 @@ class Engine {
                        const std::vector<float> & init, const Callbacks & callbacks, Watch & watch);
     void decode(const Request & request, const Plan & plan, int index, const std::vector<float> & latent,
                 const Callbacks & callbacks, Watch & watch);
-    TilingRequest decode_tiling(const Request & request, const Plan & plan, Autoencoder & vae);
+    // Tiles as they were asked for, or, when there were none, because they are necessary. doing: for
+    // messages.
+    TilingRequest tiles_that_fit(const TilingRequest & asked, const Plan & plan, Autoencoder & vae,
+                                 const char * doing);
 
     EngineOptions options_;
     Checkpoint checkpoint_;
@@ -96,7 +99,7 @@ class Engine {
     std::string adapters_;
     std::array<ModelChanges, kAdapterParts> changes_;
     bool merge_ = false;
-    bool told_of_tiles_ = false; // in this generation
+    std::optional<TilingRequest> decoding_; // of this generation
     Placement placement_;
     std::map<int, std::unique_ptr<Runner>> runners_; // by device
     std::unique_ptr<TextEncoder> text_;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/physical_cores.h"
+#include "base/size_text.h"
 #include "ggml-cpu.h"
 #include "pipeline/extensions.h"
 #include "pipeline/observe.h"
@@ -17,6 +18,24 @@ namespace {
 bool stop(void * data) {
     const auto * cancel = static_cast<const std::atomic<bool> *>(data);
     return cancel != nullptr && cancel->load(std::memory_order_relaxed);
+}
+
+// What the process has in memory, and soon will in any case: code that has not run yet,
+// stacks of threads, small values.
+uint64_t process_memory() {
+    constexpr uint64_t kSmall = 12 << 20;
+    give_back_freed_memory();
+    return resident_memory() + kSmall;
+}
+
+ggml_backend_ptr make_backend(ggml_backend_dev_t device) {
+    ggml_backend_ptr backend(ggml_backend_dev_init(device, nullptr));
+    if (backend != nullptr) return backend;
+    throw Error({"E_MEMORY",
+                 {},
+                 {},
+                 std::string("the device ") + ggml_backend_dev_name(device) + " cannot be used",
+                 {}});
 }
 
 } // namespace
@@ -38,14 +57,7 @@ Runner::Runner(int threads, int device)
     if (own != cpu) devices.insert(devices.begin(), own);
     for (ggml_backend_dev_t d : devices) {
         add_operators(d);
-        ggml_backend_t backend = ggml_backend_dev_init(d, nullptr);
-        if (backend == nullptr)
-            throw Error({"E_MEMORY",
-                         {},
-                         {},
-                         std::string("the device ") + ggml_backend_dev_name(d) + " cannot be used",
-                         {}});
-        backends_.emplace_back(backend);
+        backends_.push_back(make_backend(d));
     }
     ggml_backend_cpu_set_n_threads(backends_.back().get(), threads_);
     make_scheduler(GGML_DEFAULT_GRAPH_SIZE);
@@ -88,15 +100,26 @@ uint64_t Runner::room(const std::optional<MemoryBudget> & budget) const {
     if (!budget) return free;
     if (budget->below_free) return free - std::min(free, budget->bytes);
     // Pages of mapped files are counted, too: the limit is for what the process has in memory.
-    const uint64_t taken = budget->of_process ? resident_memory() : 0;
+    const uint64_t taken = budget->of_process ? process_memory() : 0;
     return std::min(free, budget->bytes - std::min(budget->bytes, taken));
+}
+
+std::string Runner::advice(const std::optional<MemoryBudget> & budget, uint64_t needed, uint64_t room) const {
+    if (!budget) return "a smaller picture needs less";
+    if (!budget->of_process) return "a larger limit, or a smaller picture";
+    const uint64_t taken = process_memory();
+    // Rounded up: with as much it is not refused again.
+    const uint64_t enough = std::max(taken + needed, budget->bytes + needed - room);
+    return "the program itself takes " + size_text(taken) + ": a limit of " +
+           std::to_string((enough >> 20) + 1) + " MiB would do here, or a smaller picture";
 }
 
 WorkMemory Runner::memory_of(const Graph & g) {
     std::vector<size_t> sizes(backends_.size());
     start(g);
     ggml_backend_sched_reserve_size(scheduler_.get(), g.graph(), sizes.data());
-    return {sizes.front(), on_cpu() ? 0 : sizes.back()};
+    if (!on_cpu()) return {sizes.front(), sizes.back(), 0};
+    return {sizes.front(), 0, ggml_graph_plan(g.graph(), threads_, nullptr).work_size};
 }
 
 void Runner::allocate(Graph & g) {
@@ -143,7 +166,11 @@ std::vector<float> Runner::floats(const ggml_tensor * tensor) {
 }
 
 void Runner::release() {
-    // A scheduler keeps its buffers for the next graph.
+    // A scheduler keeps its buffers for the next graph, and the CPU's backend what its kernels needed.
+    ggml_backend_ptr cpu = make_backend(ggml_backend_get_device(backends_.back().get()));
+    ggml_backend_cpu_set_n_threads(cpu.get(), threads_);
+    scheduler_.reset();
+    backends_.back() = std::move(cpu);
     make_scheduler(GGML_DEFAULT_GRAPH_SIZE);
 }
 

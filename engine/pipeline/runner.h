@@ -14,10 +14,11 @@
 
 namespace sd {
 
-// Bytes of working memory: on the device, and of the CPU beside it.
+// Bytes of working memory: on the device, and of the CPU beside it. scratch: what the CPU's own kernels use
+// in addition.
 struct WorkMemory {
-    uint64_t own = 0, host = 0;
-    uint64_t sum() const { return own + host; }
+    uint64_t own = 0, host = 0, scratch = 0;
+    uint64_t sum() const { return own + host + scratch; }
 };
 
 class Runner {
@@ -33,6 +34,8 @@ class Runner {
     uint64_t free_memory() const;
     // The same within a budget.
     uint64_t room(const std::optional<MemoryBudget> & budget) const;
+    // What to do where a part that needs so many bytes at least has less room.
+    std::string advice(const std::optional<MemoryBudget> & budget, uint64_t needed, uint64_t room) const;
 
     // What the graph needs, without taking it.
     WorkMemory memory_of(const Graph & g);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/output_file.h"
 #include "base/size_text.h"
 #include "pipeline/preview.h"
@@ -214,8 +215,13 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
         if (b + 1 == request.batch)
             end_phase(Module::diffusion);
         else
-            diffusion_->rest();
+            diffusion_->pause();
         decode(request, plan, b, x, callbacks, watch);
+        // Where it does not stay, the next picture's steps have its memory.
+        if (b + 1 < request.batch && !decoder_->always_there()) {
+            decoder_.reset();
+            give_back_freed_memory();
+        }
     }
     end_phase(Module::vae);
 }

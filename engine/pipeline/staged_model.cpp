@@ -166,7 +166,7 @@ StreamRequest StagedModel::request_of(const Share & share, const std::vector<Hos
         if (work.own == SIZE_MAX)
             throw Error({"E_MEMORY", {}, {}, "the " + what_ + " cannot be run: " + ggml_reason(), {}});
         // Before a step, what the CPU needs for a device counts, too.
-        return weights_.always_there() ? work.sum() : work.own;
+        return weights_.always_there() ? work.sum() : work.own + work.scratch;
     };
     request.most_slot = ggml_backend_buft_get_max_size(share.memory->type);
     request.budget = share.runner->room(share.memory->budget);
@@ -190,7 +190,7 @@ StreamPlan StagedModel::decide(const Share & share, const std::vector<HostValues
                  "the " + what_ + " needs at least " + size_text(plan.peak()) + " of memory" + where + ": " +
                      size_text(plan.peak() - plan.work) + " for weights and " + size_text(plan.work) +
                      " to compute; it may take " + size_text(request.budget),
-                 "a larger limit, or a smaller picture"});
+                 share.runner->advice(share.memory->budget, plan.peak(), request.budget)});
 }
 
 void StagedModel::say(const Share & share) const {
@@ -224,22 +224,31 @@ void StagedModel::follow_plans() {
     std::sort(steps_.begin(), steps_.end(), [](const Step & a, const Step & b) { return a.first < b.first; });
 }
 
-void StagedModel::fetch(Share & share, const std::atomic<bool> * cancel) {
-    std::vector<WeightStream::Segment> segments;
-    for (const StreamPlan::Segment & s : share.plan.segments) {
-        segments.push_back({{}, s.stays});
-        for (size_t i = s.first; i < s.first + s.count; ++i)
-            segments.back().groups.push_back(stages_[share.stages[i]].group);
+// What is not there yet.
+void StagedModel::fetch(const std::atomic<bool> * cancel) {
+    for (Share & share : shares_) {
+        if (share.memory->always_there() || share.stream != nullptr) continue;
+        std::vector<WeightStream::Segment> segments;
+        for (const StreamPlan::Segment & s : share.plan.segments) {
+            segments.push_back({{}, s.stays});
+            for (size_t i = s.first; i < s.first + s.count; ++i)
+                segments.back().groups.push_back(stages_[share.stages[i]].group);
+        }
+        ParallelOptions options;
+        options.threads = share.runner->threads();
+        options.cancel = cancel;
+        share.stream =
+            std::make_unique<WeightStream>(weights_, std::move(segments), share.plan.slots, options);
     }
-    ParallelOptions options;
-    options.threads = share.runner->threads();
-    options.cancel = cancel;
-    share.stream = std::make_unique<WeightStream>(weights_, std::move(segments), share.plan.slots, options);
+}
+
+void StagedModel::pause() {
+    for (Share & share : shares_) share.stream.reset();
 }
 
 void StagedModel::rest() {
     if (weights_.always_there()) return;
-    for (Share & share : shares_) share.stream.reset();
+    pause();
     steps_.clear();
 }
 
@@ -247,7 +256,10 @@ void StagedModel::plan(const HostValues & in, const std::atomic<bool> * cancel) 
     divide();
     const bool there = weights_.always_there();
     const uint64_t bytes = bytes_of(in);
-    if (!steps_.empty() && (there || bytes <= planned_bytes_)) return;
+    if (!steps_.empty() && (there || bytes <= planned_bytes_)) {
+        fetch(cancel);
+        return;
+    }
     rest();
     if (there) {
         for (Share & share : shares_) {
@@ -271,9 +283,7 @@ void StagedModel::plan(const HostValues & in, const std::atomic<bool> * cancel) 
         share.plan = decide(share, sizes);
         say(share);
     }
-    for (Share & share : shares_) {
-        if (!share.memory->always_there()) fetch(share, cancel);
-    }
+    fetch(cancel);
     follow_plans();
     planned_bytes_ = bytes;
 }

@@ -49,7 +49,9 @@ class StagedModel {
     // fit. Where weights are always there, sizes do not matter and nothing is said or taken.
     void plan(const HostValues & in, const std::atomic<bool> * cancel);
 
-    // Gives the devices' memory back. Weights come again when they are needed.
+    // Gives the devices' memory back. Weights come again when they are needed: as they were planned, or after
+    // `rest` as it is decided then.
+    void pause();
     void rest();
 
     // Working memory of each device; weights must be where they are used.
@@ -82,7 +84,7 @@ class StagedModel {
     StreamRequest request_of(const Share & share, const std::vector<HostValues> & sizes) const;
     StreamPlan decide(const Share & share, const std::vector<HostValues> & sizes) const;
     void follow_plans();
-    void fetch(Share & share, const std::atomic<bool> * cancel);
+    void fetch(const std::atomic<bool> * cancel);
     void say(const Share & share) const;
 
     std::vector<Runner *> runners_;
