@@ -38,13 +38,28 @@ bool load_prompts(const Arguments & a, Inputs & in, std::string & error) {
     return true;
 }
 
+// Those that look like an adapter's; other programs read them as one.
+void warn_of_other_tags(const std::string & prompt) {
+    std::string small = prompt;
+    for (char & c : small) c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+    for (const char * begin : {"<lora:", "<lyco:"}) {
+        const size_t at = small.find(begin);
+        if (at == std::string::npos) continue;
+        print_warning(cli::quoted(prompt.substr(at, 6)) +
+                      " begins no adapter but words; adapters are <lora:NAME:STRENGTH>");
+    }
+}
+
 // An empty folder means that prompts have no adapters; their tags are words then.
 bool take_adapters(const Arguments & a, Inputs & in, std::string & error) {
     if (a.lora_model_dir.empty()) return true;
     if (in.negative_prompt.find("<lora:") != std::string::npos)
         print_warning("<lora:...> in the negative prompt is no adapter but words");
     for (Prompt & prompt : in.prompts) {
-        if (take_lora_tags(a.lora_model_dir, prompt.text, prompt.loras, error)) continue;
+        if (take_lora_tags(a.lora_model_dir, prompt.text, prompt.loras, error)) {
+            warn_of_other_tags(prompt.text);
+            continue;
+        }
         if (in.prompts.size() > 1) error = cli::quoted(prompt.given) + ": " + error;
         return false;
     }

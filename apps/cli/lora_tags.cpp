@@ -36,6 +36,11 @@ bool find_file(const std::string & folder, std::string_view name, std::string & 
         found = text_of(file);
         return true;
     }
+    std::error_code problem;
+    if (!given.is_absolute() && !fs::is_directory(path_of(folder), problem)) {
+        error = "there is no folder " + folder + " with adapters (--lora-model-dir DIR names one)";
+        return false;
+    }
     error = "there is no adapter " + cli::quoted(std::string(name)) + " in the folder " + folder +
             " (--lora-model-dir DIR names another one)";
     return false;

@@ -57,6 +57,11 @@ TEST_F(LoraTags, files_that_are_not_there_are_named_with_their_folder) {
                                           folder_.string() + " (--lora-model-dir DIR names another one)");
     std::filesystem::create_directories(folder_ / "folder.safetensors");
     EXPECT_NE(taken("<lora:folder:1>").find("there is no adapter"), std::string::npos);
+    std::string prompt = "<lora:x:1>", error;
+    std::vector<Lora> loras;
+    EXPECT_FALSE(take_lora_tags(path("nowhere"), prompt, loras, error));
+    EXPECT_EQ(error,
+              "there is no folder " + path("nowhere") + " with adapters (--lora-model-dir DIR names one)");
 }
 
 TEST_F(LoraTags, tags_that_are_not_whole_are_refused) {

@@ -131,7 +131,9 @@ class Refusals(unittest.TestCase):
         self.refused(model + ["--prompt-file", put("bad.txt", b"ab\xff")], "bad.txt: is not valid UTF-8 at byte 2")
         self.refused(model + ["-n", b"a\xe7"], "--negative-prompt: is not valid UTF-8 at byte 1")
         self.refused(model + ["-p", "cat <lora:x:1>", "--lora-model-dir", "styles"],
-                     'there is no adapter "x" in the folder styles (--lora-model-dir DIR names another one)')
+                     "there is no folder styles with adapters (--lora-model-dir DIR names one)")
+        self.refused(model + ["-p", "cat <lora:x:1>", "--lora-model-dir", "."],
+                     'there is no adapter "x" in the folder . (--lora-model-dir DIR names another one)')
         self.refused(model + ["-p", "x", "--prompt-file", "bad.txt"], "--prompt and --prompt-file exclude each other")
         begin = time.time()
         done = run(*model, "--prompt-file", put("long.txt", b"a cat and " * 100000), "-o", "long.png")
@@ -276,6 +278,11 @@ class Pictures(unittest.TestCase):
                          ["--negative-prompt has no effect at --cfg-scale 1",
                           "--strength is for --init-img, which is not given",
                           "--vae-tile-size has no effect without --vae-tiling, unless memory makes tiles necessary"])
+
+    def test_tags_of_other_letters_are_words_and_said_to_be(self):
+        told = self.made(*SMALL, "-p", "a <LoRA:x:1> cat", "-o", "w.png")
+        self.assertEqual(re.findall(r"(?m)^warning: (.*)$", told),
+                         ['"<LoRA:" begins no adapter but words; adapters are <lora:NAME:STRENGTH>'])
 
     def test_settings_of_the_model_are_used_where_none_are_given(self):
         model = with_metadata("advised.safetensors", {"generation.width": "64", "generation.height": "48",

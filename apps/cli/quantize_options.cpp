@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 namespace cli {
@@ -42,6 +43,10 @@ LoraFile lora_file(const std::string & given) {
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), lora.strength);
     if (problem == std::errc() && end == text.data() + text.size() && std::isfinite(lora.strength))
         return {given.substr(0, colon), lora.strength};
+    std::error_code missing;
+    if (!std::filesystem::exists(given, missing) && std::filesystem::exists(given.substr(0, colon), missing))
+        throw CLI::ValidationError("--lora: " + quoted(given.substr(colon + 1)) +
+                                   " is no strength: FILE:0.8, or FILE alone for 1");
     return {given};
 }
 

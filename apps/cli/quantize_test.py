@@ -165,6 +165,8 @@ class Quantize(unittest.TestCase):
                      "krea2.safetensors: no text encoder is given (a Qwen3-VL text encoder: --llm FILE)")
         self.refused(good + ["-m", "krea2.safetensors", "--format", "int8", "--calibrate", "prompts.txt"],
                      "a model in several files cannot be calibrated (quantize its parts one at a time)")
+        self.refused(good + ["--format", "int8", "--lora", "krea2.safetensors:much"],
+                     '--lora: "much" is no strength: FILE:0.8, or FILE alone for 1 (sd-cli --help lists the options)')
         self.refused(good + ["--format", "int8", "--lora", "missing.safetensors:0.5"],
                      "missing.safetensors: No such file or directory")
         self.refused(good + ["--format", "auto"],

@@ -92,6 +92,8 @@ TEST(inspect, a_part_given_as_another_one_is_called_what_it_is) {
               "is no VAE: it holds Z-Image diffusion model (" + wan + ")");
     EXPECT_EQ(problem(lora(), Component::diffusion),
               "is no diffusion model: it holds LoRA or related adapter (" + dit + ")");
+    EXPECT_EQ(problem(lora(), Component::model),
+              "holds LoRA or related adapter, which is no model (<lora:NAME:STRENGTH> in a prompt uses it)");
     EXPECT_EQ(problem(nothing(), Component::vae), "holds no VAE this program knows (" + wan + ")");
     EXPECT_EQ(problem(z_image(), Component::diffusion),
               "holds Z-Image diffusion model, which this program does not run (it runs Krea 2, Qwen3-VL text "

@@ -111,6 +111,12 @@ std::optional<Error> not_run(const InspectReport & report) {
     if (report.models.empty())
         return Error({"E_MODEL", path, {}, "holds no model this program knows", known});
     const FoundModel & m = report.models.front();
+    if (m.role == ModelRole::adapter)
+        return Error({"E_MODEL",
+                      path,
+                      {},
+                      "holds " + title_and_role(m) + ", which is no model",
+                      "<lora:NAME:STRENGTH> in a prompt uses it"});
     return Error(
         {"E_MODEL", path, {}, "holds " + title_and_role(m) + ", which this program does not run", known});
 }
