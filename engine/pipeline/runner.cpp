@@ -108,6 +108,7 @@ std::string Runner::advice(const std::optional<MemoryBudget> & budget, uint64_t 
     if (!budget) return "a smaller picture needs less";
     if (!budget->of_process) return "a larger limit, or a smaller picture";
     const uint64_t taken = process_memory();
+    if (free_memory() < needed) return "a smaller picture needs less";
     // Rounded up: with as much it is not refused again.
     const uint64_t enough = std::max(taken + needed, budget->bytes + needed - room);
     return "the program itself takes " + size_text(taken) + ": a limit of " +
