@@ -217,8 +217,8 @@ void Engine::make_pictures(const Request & request, const Plan & plan, const Con
         else
             diffusion_->pause();
         decode(request, plan, b, x, callbacks, watch);
-        // Where it does not stay, the next picture's steps have its memory.
-        if (b + 1 < request.batch && !decoder_->always_there()) {
+        // Within a limit the next picture's steps have its memory.
+        if (b + 1 < request.batch && placement_[Module::vae].limited()) {
             decoder_.reset();
             give_back_freed_memory();
         }
