@@ -72,6 +72,7 @@ TiledAxis Autoencoder::axis(int64_t size, int tile, float relative, const Tiling
 uint64_t Autoencoder::memory_of(int64_t h, int64_t w, const TilingRequest & t) {
     const int64_t th = axis(h, t.tile_y, t.relative_y, t).tile, tw = axis(w, t.tile_x, t.relative_x, t).tile;
     const WorkMemory work = runner_.memory_of(build(th, tw).graph);
+    if (work.own == SIZE_MAX) return UINT64_MAX; // more than can be counted
     if (!runner_.on_cpu()) return work.sum();
     constexpr uint64_t image = uint64_t(kColors) * kScale * kScale, values = kLatent + image;
     return work.sum() + weights_.bytes_mapped(0) + values * sizeof(float) * uint64_t(h * w + th * tw);

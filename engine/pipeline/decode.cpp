@@ -53,10 +53,8 @@ TilingRequest Engine::tiles_that_fit(const TilingRequest & asked, const Plan & p
         least = needs(tiles);
         if (least <= there) {
             log_warn(std::string(doing) + " in one piece would take " + size_text(needed) +
-                     " and there are " + size_text(there) + ": it is done in tiles" +
-                     (size < 32 && any_size
-                          ? " of " + std::to_string(size * kScale) + " pixels, which may show"
-                          : ""));
+                     " and there are " + size_text(there) + ": it is done in " +
+                     (size < 32 && any_size ? "small tiles, which may show" : "tiles"));
             return tiles;
         }
         if (!any_size) break;
