@@ -191,19 +191,21 @@ class LittleMemory(unittest.TestCase):
 
     def test_max_ram_is_kept_or_refused_with_a_limit_that_would_do(self):
         self.least()
-        limit = 1
-        for _ in range(8):
-            status, told, most = self.within(limit, "-b", "4", "-o", "batch_%d.png")
-            if status == 0:
-                break
-            would_do = re.search(r"error: .* needs at least .*: a limit of (\d+) MiB would do here", told)
-            self.assertIsNotNone(would_do, told)
-            self.assertGreater(int(would_do[1]), limit, told)
-            limit = int(would_do[1])
-        self.assertEqual(status, 0, told)
-        self.assertLessEqual(most, limit)
-        self.assertEqual(len(re.findall("it is done in (small )?tiles", told)), 1)
-        self.assertEqual(told.count("\nsaved "), 4)
+        put("init.png", png(256, 256, lambda x, y: (x, y, 0)))
+        for more, tiled in ([], 1), (["-i", "init.png", "--strength", "1"], 2):
+            limit = 1
+            for _ in range(8):
+                status, told, most = self.within(limit, "-b", "4", "-o", "batch_%d.png", *more)
+                if status == 0:
+                    break
+                would_do = re.search(r"error: .* needs at least .*: a limit of (\d+) MiB would do here", told)
+                self.assertIsNotNone(would_do, told)
+                self.assertGreater(int(would_do[1]), limit, told)
+                limit = int(would_do[1])
+            self.assertEqual(status, 0, told)
+            self.assertLessEqual(most, limit)
+            self.assertEqual(len(re.findall("it is done in (small )?tiles", told)), tiled, told)
+            self.assertEqual(told.count("\nsaved "), 4)
 
 
 if __name__ == "__main__":
