@@ -24,8 +24,7 @@ constexpr uint64_t kLeastRam = 1000000; // the program itself has more
 void add_memory_options(CLI::App & app, MemoryArguments & m) {
     list(app, "--backend", m.backend,
          "what computes: a device, or \"diffusion=D,te=D,vae=D\" (auto: the first GPU, else the CPU); D&E: "
-         "blocks "
-         "are spread over both",
+         "blocks are spread over both",
          "LIST");
     list(app, "--params-backend", m.params_backend,
          "where weights wait, in the same way: the device that computes, cpu, or disk", "LIST");

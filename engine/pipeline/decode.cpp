@@ -31,6 +31,20 @@ Picture picture_of(const std::vector<float> & image, int64_t rows, int64_t colum
     return out;
 }
 
+// What may be done in place of one piece, largest first.
+std::vector<TilingRequest> tiles_instead(const TilingRequest & asked) {
+    if (asked.enabled) return {};
+    TilingRequest tiles = asked;
+    tiles.enabled = true;
+    if (asked.tile_x > 0 || asked.tile_y > 0 || asked.relative_x > 0 || asked.relative_y > 0) return {tiles};
+    std::vector<TilingRequest> all;
+    for (const int size : {32, 24, 16, 12, 8}) {
+        tiles.tile_x = tiles.tile_y = size;
+        all.push_back(tiles);
+    }
+    return all;
+}
+
 } // namespace
 
 TilingRequest Engine::tiles_that_fit(const TilingRequest & asked, const Plan & plan, Autoencoder & vae,
@@ -42,22 +56,15 @@ TilingRequest Engine::tiles_that_fit(const TilingRequest & asked, const Plan & p
     };
     const uint64_t needed = needs(asked), there = runner.room(budget);
     if (needed <= there) return asked;
-    TilingRequest tiles = asked;
+    const std::vector<TilingRequest> possible = tiles_instead(asked);
     uint64_t least = needed;
-    const bool any_size = !asked.enabled && asked.tile_x == 0 && asked.tile_y == 0 && asked.relative_x == 0 &&
-                          asked.relative_y == 0;
-    for (const int size : {32, 24, 16, 12, 8}) {
-        if (asked.enabled) break;
-        tiles.enabled = true;
-        if (any_size) tiles.tile_x = tiles.tile_y = size;
+    for (const TilingRequest & tiles : possible) {
         least = needs(tiles);
-        if (least <= there) {
-            log_warn(std::string(doing) + " in one piece would take " + size_text(needed) +
-                     " and there are " + size_text(there) + ": it is done in " +
-                     (size < 32 && any_size ? "small tiles, which may show" : "tiles"));
-            return tiles;
-        }
-        if (!any_size) break;
+        if (least > there) continue;
+        log_warn(std::string(doing) + " in one piece would take " + size_text(needed) + " and there are " +
+                 size_text(there) + ": it is done in " +
+                 (&tiles == &possible.front() ? "tiles" : "small tiles, which may show"));
+        return tiles;
     }
     throw Error({"E_MEMORY",
                  {},

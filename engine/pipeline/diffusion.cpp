@@ -36,7 +36,6 @@ Diffusion::Diffusion(const ModelTable & table, const std::vector<Runner *> & run
 
 void Diffusion::pause() {
     if (always_there()) return;
-    text_.rest();
     steps_.pause();
     give_back_freed_memory();
 }
